@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use forum_api::model::UserId;
 use forum_api::store::Stores;
-use forum_api::store::postgres::connect;
+use forum_api::store::postgres::tokio_postgres_0_7::connect;
 use forum_benches::fixture::issue;
 use forum_benches::measurements::{Goal, Row, Samples, number, percentiles};
 use forum_server::board::generate::words;

@@ -44,6 +44,7 @@ pub struct Environment {
     omitted_topics: Vec<Topic>,
     pub(crate) public_origin: String,
     pub(crate) since_overlap: Duration,
+    pub(crate) thread_since_overlap: Duration,
     #[cfg(feature = "webhooks")]
     pub(crate) secret_cipher: Arc<dyn SecretCipher>,
 }
@@ -63,6 +64,7 @@ impl Environment {
             omitted_topics: Vec::new(),
             public_origin: String::new(),
             since_overlap: Duration::ZERO,
+            thread_since_overlap: Duration::ZERO,
             #[cfg(feature = "webhooks")]
             secret_cipher: Arc::new(PlaintextCipher),
         }
@@ -261,6 +263,15 @@ impl Environment {
     #[must_use]
     pub fn since_overlap(mut self, since_overlap: Duration) -> Self {
         self.since_overlap = since_overlap;
+        self.thread_since_overlap = since_overlap;
+        self
+    }
+
+    /// Sets the [overlap](Self::since_overlap) for lists of threads only. A board needs no overlap for the posts of a
+    /// thread if each write of a post holds a lock of the thread until its commit.
+    #[must_use]
+    pub fn thread_since_overlap(mut self, thread_since_overlap: Duration) -> Self {
+        self.thread_since_overlap = thread_since_overlap;
         self
     }
 
@@ -331,5 +342,6 @@ debug_fields!(Environment, |it|
     omitted_operations: it.omitted_operations,
     omitted_topics: it.omitted_topics,
     public_origin: it.public_origin,
-    since_overlap: it.since_overlap
+    since_overlap: it.since_overlap,
+    thread_since_overlap: it.thread_since_overlap
 );

@@ -288,7 +288,7 @@ pub(crate) use {
 /// of the request stays usable, so a command that returns this error must not have changed anything.
 ///
 /// The errors of [`sqlite::Database`](crate::store::sqlite::Database) and of the pool of
-/// [`postgres::connect`](crate::store::postgres::connect) contain it where an operation did not run. If a
+/// [`postgres::connect`](crate::store::postgres::tokio_postgres_0_7::connect) contain it where an operation did not run. If a
 /// command has already changed something, it must not return such an error of a later operation as its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the operation was not run")]

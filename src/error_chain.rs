@@ -60,9 +60,9 @@ impl fmt::Display for ErrorChain<'_> {
 /// Returns a sentence without values for an error of a database driver, or for a wrapper that shows the text of such an
 /// error as its own (`#[error(transparent)]`); `None` for other errors.
 fn driver_sentence(error: &(dyn Error + 'static)) -> Option<String> {
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "tokio-postgres-0_7")]
     {
-        use crate::store::postgres::{describe_db_error, describe_error};
+        use crate::store::postgres::tokio_postgres_0_7::{describe_db_error, describe_error};
         let driver_error = error.downcast_ref().map(describe_error);
         if let Some(sentence) = driver_error.or_else(|| error.downcast_ref().map(describe_db_error))
         {
@@ -103,7 +103,7 @@ mod tests {
     struct Transparent<E>(E);
 
     /// Returns an error of a driver in each wrapper.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[cfg(any(feature = "sqlite", feature = "tokio-postgres-0_7"))]
     fn wrapped<E>(errors: [E; 5]) -> [BackendError; 5]
     where
         E: crate::error::IntoBackendError + std::error::Error + Send + Sync + 'static,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// Responds to a connection with an error of this code, routine and message, as Postgres does.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "tokio-postgres-0_7")]
     async fn postgres_error(code: &str, routine: &str, message: &str) -> tokio_postgres::Error {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let fields = format!(
@@ -211,7 +211,7 @@ mod tests {
         connected.err().unwrap()
     }
 
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "tokio-postgres-0_7")]
     #[tokio::test]
     async fn a_chain_shows_no_values_of_postgres() {
         for (code, routine, message, expected) in [

@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::Timestamp;
+use crate::model::{CLOCK_TOLERANCE, Timestamp};
 use crate::token::Lookup;
-
-/// Maximum time between the reading of the time for a charge and the start of a window that the charge joins.
-pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// Number of units that can be charged in one window.
 ///

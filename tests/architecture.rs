@@ -31,9 +31,9 @@ const MODULES: &[&str] = &[
 const SERVER_MODULES: &[&str] = &[
     "nearest", "new_file", "own_files", "options", "output", "terminal", "prompt", "shutdown", "log", "keys", "audit", "database_lock",
     "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::edit_rules", "board::settings", "board::markdown",
-    "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events",
+    "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events", "board::forum_count",
     "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
-    "board::reference_board", "board::authorizer", "board::commands", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
+    "board::reference_board", "board::authorizer", "board::commands", "board::batches", "board::removal", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
     "webhooks", "connect", "server_parts", "http", "sign_in", "startup_banner", "bootstrap", "serve", "commands", "cli",
 ];
 
@@ -48,18 +48,18 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime"]),
-    ("Instant::now", &["src/store/postgres/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/board/db/", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/"]),
+    ("Instant::now", &["src/store/postgres/tokio_postgres_0_7/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/thread_pool.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/board/db/", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/", "examples/server/src/sign_in/check_queue.rs"]),
     ("getrandom::", &["src/runtime"]),
     ("tokio::spawn", &["src/runtime", "src/webhook/address/", "src/webhook/http/", "examples"]),
     ("select ", SQL),
     ("insert into ", SQL),
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
-    ("tokio_postgres", &["src/store/postgres", "examples"]),
-    ("deadpool_postgres", &["src/store/postgres", "examples"]),
+    ("tokio_postgres", &["src/store/postgres", "src/error_chain.rs", "examples"]),
+    ("deadpool_postgres", &["src/store/postgres/tokio_postgres_0_7", "examples"]),
     ("use redis::", &["src/store/redis"]),
     ("MemoryRateLimitStore", &["src/store", "examples"]),
-    ("rustls", &["src/store/postgres/tls.rs", "src/store/redis", "src/tls", "src/webhook/http"]),
+    ("rustls", &["src/store/postgres/tokio_postgres_0_7/tls.rs", "src/store/redis", "src/tls", "src/webhook/http"]),
     (" Url::parse", &["src/webhook/address/"]),
     ("lookup_host", &["src/webhook/address/"]),
     ("TcpStream::connect", &["src/webhook/http/", "examples/server/src/commands/health.rs"]),

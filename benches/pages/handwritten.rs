@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::thread::available_parallelism;
 
 use deadpool_postgres::{Client, Pool};
-use forum_api::store::{postgres, sqlite};
+use forum_api::store::postgres::tokio_postgres_0_7;
+use forum_api::store::sqlite;
 use forum_benches::fixture::CONNECTIONS;
 use forum_server::board::access::actor;
 use forum_server::board::db::{Param, named_params};
@@ -64,7 +65,9 @@ pub fn start(config: Config) -> String {
             let location = sqlite::DatabasePath::File { path, create };
             Backend::Sqlite(sqlite::Database::open(&location).unwrap())
         }
-        None => Backend::Postgres(postgres::connect(&config.database, CONNECTIONS).unwrap()),
+        None => {
+            Backend::Postgres(tokio_postgres_0_7::connect(&config.database, CONNECTIONS).unwrap())
+        }
     };
     let statements = Box::leak(Box::new(config.statements));
     let site = router(Site { backend, statements });

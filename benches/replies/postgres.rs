@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deadpool_postgres::Client;
-use forum_api::store::postgres::connect;
+use forum_api::store::postgres::tokio_postgres_0_7::connect;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;

@@ -6,7 +6,7 @@ use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock as _, OsRandom, SystemClock};
 use forum_api::scope::Surface;
-use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::postgres::tokio_postgres_0_7::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{TokenStore, WebhookStores};
 use forum_api::token::{TokenRequest, issue_token};

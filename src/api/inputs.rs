@@ -1,5 +1,7 @@
 //! Query parameters and bodies of the specification, as inputs of operations.
 
+use std::time::Duration;
+
 use http::Method;
 use schemars::SchemaGenerator;
 use serde::de::Error as _;
@@ -7,7 +9,7 @@ use serde::de::Error as _;
 use crate::model::{
     BodyExtra, CursorScope, Expected, List, MarkRead, NewMessage, NewPost, NewRating,
     NewSubscription, NewThread, NewVote, PollUpdate, PostFilter, PostUpdate, SearchFilter,
-    ThreadFilter,
+    ThreadFilter, Timestamp,
 };
 use crate::operation::{
     ApiResult, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope,
@@ -30,6 +32,11 @@ impl Decode for MarkRead {
     }
 }
 
+/// Returns the filter `since` that the board receives, which is earlier than that of the client by the overlap.
+fn overlapping(since: Option<Timestamp>, overlap: Duration) -> Option<Timestamp> {
+    since.map(|time| time.saturating_sub(overlap))
+}
+
 /// Parameters of the list of threads.
 pub(super) struct ThreadList(pub(super) List<ThreadFilter>);
 
@@ -39,7 +46,7 @@ impl Decode for ThreadList {
 
     fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let mut list = List::<ThreadFilter>::decode(value, context)?;
-        list.filter.since = context.overlapping(list.filter.since);
+        list.filter.since = overlapping(list.filter.since, context.thread_since_overlap);
         Ok(Self(list))
     }
 
@@ -60,7 +67,7 @@ impl Decode for PostList {
 
     fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let mut list = List::<PostFilter>::decode(value, context)?;
-        list.filter.since = context.overlapping(list.filter.since);
+        list.filter.since = overlapping(list.filter.since, context.since_overlap);
         if list.filter.from.is_some() && list.after.is_some() {
             return Err(InputError::expected("from", Expected::NOT_WITH_AFTER).into());
         }

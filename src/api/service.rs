@@ -13,6 +13,7 @@ use crate::error_chain::ErrorChain;
 use crate::host::BackendResult;
 use crate::http_util::{read_body, restore_uri};
 use crate::metrics::recorder;
+use crate::model::CLOCK_TOLERANCE;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
 use crate::store::TokenUsage;
@@ -105,7 +106,9 @@ impl ForumApi {
         let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {
             let before = now.saturating_sub(TokenUsage::RETENTION);
-            while store.sweep(before, SWEEP_BATCH).await? >= u64::from(SWEEP_BATCH) {}
+            // Hours that a clock that was ahead wrote would count as current until they are reached.
+            let after = now.saturating_add(CLOCK_TOLERANCE);
+            while store.sweep(before, after, SWEEP_BATCH).await? >= u64::from(SWEEP_BATCH) {}
         }
         Ok(())
     }

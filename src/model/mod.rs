@@ -92,4 +92,4 @@ pub use text::{is_blank, is_single_line, text_to_html};
 pub(crate) use text::{is_dotted_name, is_printable, is_single_line_char};
 pub use thread::{ContentState, LastPost, NewThread, Thread, ThreadFilter};
 pub use time::Timestamp;
-pub(crate) use time::{DAY, HOUR};
+pub(crate) use time::{CLOCK_TOLERANCE, DAY, HOUR};

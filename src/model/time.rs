@@ -13,6 +13,10 @@ use super::Expected;
 use super::serde_helpers::inline_schema;
 use crate::error::{ParseError, impl_from_str};
 
+/// Longest time by which the time of a record can be ahead of a correct clock: nodes read the time at different moments,
+/// and their clocks differ. A record that is further ahead was written by a clock that was ahead.
+pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+
 pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

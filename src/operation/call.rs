@@ -150,6 +150,7 @@ impl Call<'_> {
             page_form,
             extra_types: &services.extra_types,
             since_overlap: services.environment.since_overlap,
+            thread_since_overlap: services.environment.thread_since_overlap,
         };
         let (input, key, bytes) = match F::Input::SOURCE {
             Source::Query => {

@@ -16,7 +16,7 @@ use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::extract::value::InputValue;
 use super::null_fields;
 use super::pagination::{self, AFTER};
-use crate::model::{BodyExtra, CursorScope, List, PageForm, PageLimit, Timestamp, UserId};
+use crate::model::{BodyExtra, CursorScope, List, PageForm, PageLimit, UserId};
 use crate::scope::Scope;
 
 /// A field of a body, and the scope that `true` in it requires.
@@ -160,14 +160,10 @@ pub(crate) struct DecodeContext<'a> {
     pub(crate) page_form: PageForm,
     pub(crate) extra_types: &'a ExtraTypes,
     pub(crate) since_overlap: Duration,
+    pub(crate) thread_since_overlap: Duration,
 }
 
 impl DecodeContext<'_> {
-    /// Returns the filter `since` that the board receives, which is earlier than that of the client by the overlap.
-    pub(crate) fn overlapping(&self, since: Option<Timestamp>) -> Option<Timestamp> {
-        since.map(|time| time.saturating_sub(self.since_overlap))
-    }
-
     /// Returns the scope of the cursors of the requested list.
     pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> ApiResult<CursorScope> {
         let path = self.head.uri.path();

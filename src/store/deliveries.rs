@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use super::LibraryStore;
 use crate::audit::AuditEntry;
 use crate::error::{BackendResult, named_variants};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use crate::model::{CLOCK_TOLERANCE, HOUR};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
@@ -42,6 +44,30 @@ impl ClaimRequest {
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 }
+
+/// Longest times between now and the due time of a pending delivery. A due time that is further ahead was written by a
+/// clock that was ahead, and counts as reached. A tolerance of 60 s is added to each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueTimeLimits {
+    /// Duration of a lease.
+    pub lease: Duration,
+    /// Longest delay before an attempt.
+    pub delay: Duration,
+}
+
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+impl DueTimeLimits {
+    /// Returns the limits with their tolerance.
+    pub(crate) fn with_tolerance(&self) -> Self {
+        let limit = |length: Duration| length.saturating_add(CLOCK_TOLERANCE);
+        Self { lease: limit(self.lease), delay: limit(self.delay) }
+    }
+}
+
+/// Longer than any lease that a worker takes. The lease of a delivery that an operator retries counts as expired if it ends
+/// later: the caller does not know the settings of the workers.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) const MAX_LEASE: Duration = HOUR;
 
 /// Result of a claim.
 #[doc(hidden)]
@@ -122,7 +148,7 @@ impl Settlement {
 pub struct QueueStats {
     /// Number of due deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub depth: u64,
-    /// Due time of the oldest due delivery; `None` if no delivery is due.
+    /// Due time of the oldest due delivery, at the latest the time of the call; `None` if no delivery is due.
     pub oldest_due_at: Option<Timestamp>,
     /// Number of dead deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub dead: u64,
@@ -345,13 +371,23 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that an
-    /// unlimited [`claim`](Self::claim) would return at `now`. Each count of deliveries stops at
-    /// [`QueueStats::MAX_DEPTH`].
+    /// Replaces times that a clock that was ahead wrote by `now`, so that nothing waits until they are reached: due times
+    /// that exceed `limits`, and starts of retention periods and of failures that are more than 60 s ahead. Changes a
+    /// bounded number of rows in one call, and returns it.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
+    #[doc(hidden)]
+    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64>;
+
+    /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that an
+    /// unlimited [`claim`](Self::claim) would return at `now`, and those whose due time exceeds `limits`. Each count of
+    /// deliveries stops at [`QueueStats::MAX_DEPTH`].
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    async fn queue_stats(&self, limits: DueTimeLimits, now: Timestamp)
+    -> BackendResult<QueueStats>;
 
     /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
     /// removed endpoints are not counted.
@@ -387,7 +423,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// Queues a finished delivery (delivered, dead, gone or withheld) again and resets its number of attempts, or makes a
     /// retrying delivery due at once. The stored attempts stay.
     ///
-    /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist.
+    /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist. A lease that ends more
+    /// than an hour ahead was written by a clock that was ahead, and counts as expired.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -400,7 +437,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ) -> BackendResult<bool>;
 
     /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one transaction. Returns
-    /// their number.
+    /// their number. They are due in the order of their events, one millisecond apart, and after those that were queued
+    /// like this before.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -145,9 +145,11 @@ impl IdempotencyRecord {
     /// Duration after which a run that has not ended counts as interrupted: 60 seconds.
     pub const LEASE: Duration = Duration::from_secs(60);
 
-    /// Returns `true` if the key is expired at `now`.
+    /// Returns `true` if the key is expired at `now`. A start that is more than [`TTL`](Self::TTL) ahead was written by a
+    /// clock that was ahead, and is expired as well.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.started_at.saturating_add(Self::TTL)
+            || self.started_at > now.saturating_add(Self::TTL)
     }
 
     /// Returns the outcome of a later request with the same key.

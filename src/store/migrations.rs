@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "f9ca4900015adbe70b135d87ecec03c0cdd1d0f0a03a5c2a895b905f6fcfa4cb",
+                "1173bf9d633a2f7ffca9c7462612b3dc5a8fa0314b34708a288b86886a514861",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "b11351f8583d40c808c1512a9e01dfa6b7f4124c3e878dd91ccbf1a6b33d745b",
+                "71894be7ab64f3dc421cac235bd9dd7f03bb7a98675440f85b560d19d727d749",
             ),
         ] {
             let name = "unchanged";

@@ -40,13 +40,13 @@ mod usage;
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
 #[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) use deliveries::MAX_STORED_ATTEMPTS;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-use deliveries::retention_starts_at;
 pub use deliveries::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
 pub use deliveries::{
-    DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, LastDelivery, QueueStats,
-    ResponseFilter,
+    DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats, LastDelivery,
+    QueueStats, ResponseFilter,
 };
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use deliveries::{MAX_LEASE, retention_starts_at};
 pub use endpoints::EndpointStore;
 pub use erasure::{ErasedMember, ErasureStatement};
 pub use idempotency::{

@@ -91,11 +91,13 @@ pub mod tokens {
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
-    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is
-    /// `?2` minus [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
+    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use between `?3` and `?4` is recorded.
+    /// They are `?2` minus and plus
+    /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION): a use that is further ahead
+    /// was recorded by a clock that was ahead.
     pub const RECORD_USE: &str = "
         UPDATE forum_api_tokens SET last_used_at = ?2
-        WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
+        WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3 OR last_used_at >= ?4)";
 
     /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token has this label or does not
     /// exist.

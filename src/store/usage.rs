@@ -59,11 +59,12 @@ pub trait UsageStore: Send + Sync + 'static {
         since: Timestamp,
     ) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
 
-    /// Removes up to `limit` numbers of the hours that began before `before`, the oldest first. Returns how many it removed.
+    /// Removes up to `limit` numbers of the hours that began before `before`, the oldest first, or after `after`: a clock that
+    /// was ahead wrote those. Returns how many it removed.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
 impl_for_pointers!(UsageStore {
@@ -71,5 +72,5 @@ impl_for_pointers!(UsageStore {
     async fn token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn most_used_tokens(since: Timestamp, limit: u32) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>>;
     async fn usage_by_operation(since: Timestamp) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
-    async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64>;
 });

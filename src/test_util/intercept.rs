@@ -18,10 +18,10 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
-    Completion, DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore,
-    TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    Completion, DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats,
+    EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore,
+    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, StoredEvent, Stores,
+    TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -334,7 +334,7 @@ intercepted! {
             (since, token.copied()) => (*since, token.as_ref());
         most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Option<Lookup>, UsageCounts)>: (since, limit) => (*since, *limit);
         usage_by_operation(since: Timestamp) -> Vec<(Option<String>, UsageCounts)>: (since) => (*since);
-        sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
+        sweep(before: Timestamp, after: Timestamp, limit: u32) -> u64: (before, after, limit) => (*before, *after, *limit);
     }
 }
 
@@ -381,7 +381,8 @@ intercepted! {
             (settlements.to_vec(), now) => (settlements, *now);
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
-        queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
+        correct_times(limits: DueTimeLimits, now: Timestamp) -> u64: (limits, now) => (*limits, *now);
+        queue_stats(limits: DueTimeLimits, now: Timestamp) -> QueueStats: (limits, now) => (*limits, *now);
         delivery_stats(since: Timestamp, now: Timestamp) -> Vec<DeliveryCount>: (since, now) => (*since, *now);
         endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:

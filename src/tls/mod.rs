@@ -1,15 +1,15 @@
 //! TLS clients: cryptography provider, root certificates, and the reasons for refused certificates.
 
-#[cfg(any(feature = "postgres", feature = "webhooks"))]
+#[cfg(any(feature = "tokio-postgres-0_7", feature = "webhooks"))]
 mod handshake;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "redis", feature = "tokio-postgres-0_7"))]
 mod parameter;
 
 use std::sync::{Arc, LazyLock};
 
-#[cfg(any(feature = "postgres", feature = "webhooks"))]
+#[cfg(any(feature = "tokio-postgres-0_7", feature = "webhooks"))]
 pub(crate) use handshake::{add_roots, client_config, handshake_error, system_roots};
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "redis", feature = "tokio-postgres-0_7"))]
 pub(crate) use parameter::{read_roots, take_parameter};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 
@@ -22,7 +22,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
 }
 
 /// Implements `AsyncWrite` for `$type` by its field `$field`.
-#[cfg(any(feature = "postgres", feature = "webhooks"))]
+#[cfg(any(feature = "tokio-postgres-0_7", feature = "webhooks"))]
 macro_rules! forward_writes {
     ($type:ident.$field:tt) => {
         impl tokio::io::AsyncWrite for $type {
@@ -63,5 +63,5 @@ macro_rules! forward_writes {
     };
 }
 
-#[cfg(any(feature = "postgres", feature = "webhooks"))]
+#[cfg(any(feature = "tokio-postgres-0_7", feature = "webhooks"))]
 pub(crate) use forward_writes;

@@ -72,9 +72,13 @@ impl TokenRecord {
     }
 
     /// Returns `true` if a use at `now` must be recorded: if no use was recorded before, or the last recorded use is at
-    /// least [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
+    /// least [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago, or as far ahead because a clock was ahead.
     pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
-        self.last_used_at.is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
+        let is_due = |last: Timestamp| {
+            now >= last.saturating_add(Self::LAST_USED_RESOLUTION)
+                || last >= now.saturating_add(Self::LAST_USED_RESOLUTION)
+        };
+        self.last_used_at.is_none_or(is_due)
     }
 }
 

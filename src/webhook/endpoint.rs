@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{EncryptedSecret, TopicSet};
-use crate::model::{DAY, EndpointId, Timestamp, UserId};
+use crate::model::{CLOCK_TOLERANCE, DAY, EndpointId, Timestamp, UserId};
 
 /// A registered receiver of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,15 @@ pub struct PendingSecret {
     pub activates_at: Timestamp,
 }
 
+impl PendingSecret {
+    /// Returns whether the time of the activation is reached. A time that is further ahead than the period of a rotation was
+    /// written by a clock that was ahead, and counts as reached.
+    fn is_active(&self, now: Timestamp) -> bool {
+        let latest = now.saturating_add(Endpoint::ROTATION_PERIOD).saturating_add(CLOCK_TOLERANCE);
+        now >= self.activates_at || self.activates_at > latest
+    }
+}
+
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
     const ROTATION_PERIOD: Duration = DAY;
@@ -59,7 +68,7 @@ impl Endpoint {
     /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {
         match &self.pending_secret {
-            Some(pending) if now >= pending.activates_at => &pending.secret,
+            Some(pending) if pending.is_active(now) => &pending.secret,
             _ => &self.secret,
         }
     }
@@ -79,7 +88,7 @@ impl Endpoint {
     /// Returns the endpoint with its pending secret active; `None` if no secret is pending at `now`.
     #[doc(hidden)]
     pub fn activated(self, now: Timestamp) -> Option<Self> {
-        let pending = self.pending_secret.filter(|pending| now < pending.activates_at)?;
+        let pending = self.pending_secret.filter(|pending| !pending.is_active(now))?;
         Some(Self { secret: pending.secret, pending_secret: None, ..self })
     }
 }

@@ -61,6 +61,7 @@ impl Worker {
             events: PollLoop::default(),
             deliveries: PollLoop::default(),
             sweep: PollLoop::default(),
+            correction: PollLoop::default(),
             slots: Slots::default(),
             stop: watch::Sender::default(),
             tasks: watch::Sender::default(),

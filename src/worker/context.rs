@@ -44,6 +44,8 @@ pub(super) struct WorkerContext {
     pub(super) deliveries: PollLoop,
     /// Removes old deliveries.
     pub(super) sweep: PollLoop,
+    /// Corrects the times that a clock that was ahead wrote.
+    pub(super) correction: PollLoop,
     pub(super) slots: Slots,
     pub(super) stop: watch::Sender<bool>,
     /// Number of running tasks.
@@ -180,7 +182,9 @@ impl WorkerContext {
     /// Ends all loops.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
-        for poll_loop in [&self.relay, &self.events, &self.deliveries, &self.sweep] {
+        for poll_loop in
+            [&self.relay, &self.events, &self.deliveries, &self.sweep, &self.correction]
+        {
             poll_loop.notify();
         }
     }

@@ -1,4 +1,5 @@
-//! Loops that remove old deliveries, and that measure the queue (feature `metrics`).
+//! Loops that remove old deliveries, that correct the times of a clock that was ahead, and that measure the queue (feature
+//! `metrics`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +12,18 @@ use crate::webhook::DeliveryState;
 /// Number of deliveries that are removed in one call.
 const BATCH: u32 = 500;
 
+/// Time between two corrections of times, unless the poll interval is longer.
+const CORRECTION_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Pause between two full batches, so that other writers are not delayed.
 const PAUSE_BETWEEN_BATCHES: Duration = Duration::from_millis(50);
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     context.spawn(|context| async move {
         context.run_loop(&context.sweep, || sweep(&context)).await;
+    });
+    context.spawn(|context| async move {
+        context.run_loop(&context.correction, || correct_times(&context)).await;
     });
     #[cfg(feature = "metrics")]
     context.spawn(queue_metrics::run);
@@ -29,6 +36,17 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let purged = purge_dead(context).await?;
     let is_full = removed.max(purged) >= u64::from(BATCH);
     Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })
+}
+
+async fn correct_times(context: &WorkerContext) -> BackendResult<Duration> {
+    let limits = context.settings.due_time_limits();
+    let correct = context.stores.deliveries.correct_times(limits, context.now());
+    let corrected = context.with_step_timeout(correct).await?;
+    if corrected > 0 {
+        tracing::warn!(corrected, "corrected times that a clock that was ahead wrote");
+        context.deliveries.notify();
+    }
+    Ok(CORRECTION_INTERVAL.max(context.settings.poll_interval))
 }
 
 /// Removes a batch of dead deliveries whose `dead_retention` has passed. Returns their number.
@@ -67,7 +85,8 @@ mod queue_metrics {
 
     async fn record(context: &WorkerContext) {
         let now = context.now();
-        let stats = context.stores.deliveries.queue_stats(now);
+        let limits = context.settings.due_time_limits();
+        let stats = context.stores.deliveries.queue_stats(limits, now);
         match context.with_step_timeout(stats).await {
             Ok(stats) => {
                 let oldest = stats.oldest_due_at;

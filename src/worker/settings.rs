@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::build_error::BuildError;
 use crate::model::{DAY, HOUR};
+use crate::store::DueTimeLimits;
 use crate::webhook::Backoff;
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder::build`](super::WorkerBuilder::build) rejects values out of
@@ -71,6 +72,11 @@ impl WorkerSettings {
     /// of [`max_in_flight`](Self::max_in_flight), but at least 1.
     pub(super) fn max_impaired(&self) -> u32 {
         (self.max_in_flight / 2).max(1)
+    }
+
+    /// Longest times between now and the due time of a pending delivery.
+    pub fn due_time_limits(&self) -> DueTimeLimits {
+        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff.max }
     }
 
     /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send

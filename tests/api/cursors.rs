@@ -149,6 +149,18 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     }
 }
 
+#[tokio::test]
+async fn an_overlap_for_threads_is_not_subtracted_for_posts() {
+    let environment = Environment::default().thread_since_overlap(Duration::from_secs(30));
+    let server = Server::within(environment, settings());
+    for (path, since) in [("/threads/open-1/posts", 60_000), ("/forums/open/threads", 30_000)] {
+        let request = Request::get(&format!("{path}?since=1970-01-01T00:01:00Z"));
+        assert_eq!(server.send(&request).await.status, 200);
+        let call = server.board.last_call();
+        assert!(call.contains(&format!("since: Some(Timestamp({since}))")), "{call}");
+    }
+}
+
 /// The board receives a `since` that is earlier by the overlap. A cursor stays bound to the `since` of the client.
 #[tokio::test]
 async fn an_overlap_is_subtracted_from_since() {

@@ -1,13 +1,14 @@
 //! Group commit of the SQLite writer.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use forum_api::store::sqlite::rusqlite::{Connection, Result, Savepoint};
-use forum_api::store::sqlite::{Database, SqliteError};
+use forum_api::store::sqlite::{Database, DatabaseSettings, SqliteError};
 use tokio::task::JoinSet;
 
 use crate::fixture::{
-    assert_overloaded, execute, hold_write, is_pending, open, path, temp_database,
+    assert_overloaded, execute, file, hold_write, is_pending, open, path, temp_database,
 };
 
 async fn notes() -> (Database, tempfile::TempDir) {
@@ -142,6 +143,27 @@ async fn a_group_that_cannot_begin_is_reported() {
     assert_overloaded(result, "the database is locked by another process");
     drop(another_process);
     assert_stored(&database, &["next"]).await;
+}
+
+/// The first write occupies the writer until the second one has failed.
+#[tokio::test]
+async fn a_write_whose_turn_does_not_come_in_time_fails_and_does_not_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = DatabaseSettings::default();
+    settings.turn_timeout = Duration::from_millis(200);
+    let database = Database::open_with(&file(path(&directory), true), &settings).unwrap();
+    execute(&database, "CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT").await;
+    let (go, wait) = mpsc::channel();
+    let mut first = Box::pin(database.write(move |savepoint| {
+        wait.recv().unwrap();
+        insert(savepoint, "first")
+    }));
+    assert!(is_pending(&mut first).await);
+    let late = database.write(|savepoint| insert(savepoint, "late")).await;
+    assert_overloaded(late, "the turn of the write did not come in time");
+    go.send(()).unwrap();
+    first.await.unwrap();
+    assert_stored(&database, &["first", "next"]).await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::{QueueStats, Settlement, Stores, WebhookStores};
-use forum_api::test_util::{attempt_record, audit_entry};
+use forum_api::test_util::{DUE_TIME_LIMITS, attempt_record, audit_entry};
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
@@ -181,7 +181,7 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
         SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
     )
     .await;
-    let stats = sql.webhooks().deliveries.queue_stats(at(0)).await.unwrap();
+    let stats = sql.webhooks().deliveries.queue_stats(DUE_TIME_LIMITS, at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_due_at.map(|due_at| due_at.as_millis());
     assert_eq!((stats.depth, oldest_due_at), (QueueStats::MAX_DEPTH, Some(1)));
 }

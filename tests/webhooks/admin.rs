@@ -290,11 +290,11 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
 /// Makes all queued deliveries dead.
 async fn fail_all(webhooks: &WebhookStores) {
     let all = claim_request(u32::MAX);
-    let claims = webhooks.deliveries.claim(&all, after(0)).await.unwrap();
+    let claims = webhooks.deliveries.claim(&all, after(10_000)).await.unwrap();
     for claimed in claims.deliveries {
         let dead = DeliveryProgress { state: DeliveryState::Dead, attempts: 6, due_at: None };
         let settlement = Settlement::new(&claimed, dead, None);
-        let settled = webhooks.deliveries.settle(&[settlement], after(1)).await;
+        let settled = webhooks.deliveries.settle(&[settlement], after(10_001)).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
 }

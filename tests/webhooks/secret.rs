@@ -103,6 +103,9 @@ fn a_rotated_secret_is_active_after_its_activation_or_a_day() {
         (&pending, 5, "A"),
         (&active, 5, "B"),
         (&pending, DAY - 1, "A"),
+        // The clock was ahead when the secret was rotated.
+        (&pending, -60_000, "A"),
+        (&pending, -60_001, "B"),
         (&pending, DAY, "B"),
         (&pending, 9 * DAY, "B"),
         (&replaced, DAY, "A"),

@@ -10,8 +10,9 @@ use forum_api::Language;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::SystemClock;
 use forum_api::store::memory::MemoryRateLimitStore;
+use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::redis::{self, RedisRateLimitStore};
-use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
+use forum_api::store::{RateLimitStore, SchemaStatus, sqlite};
 use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::{BoardDatabase, replica_pools};
@@ -117,7 +118,7 @@ impl DatabaseUrl {
             }
             Some(("postgres" | "postgresql", _)) => {
                 let url = with_application_name(url, options.is_node);
-                let pool = postgres::connect(&url, options.postgres_connections)?;
+                let pool = tokio_postgres_0_7::connect(&url, options.postgres_connections)?;
                 Ok(Self::Postgres(pool))
             }
             _ => Err(BoardError::validation(
@@ -199,7 +200,7 @@ impl DatabaseUrl {
                 Ok(db::holds_board(path).ok())
             }
             Self::Postgres(pool) => {
-                postgres::check_pooler(pool).await?;
+                tokio_postgres_0_7::check_pooler(pool).await?;
                 new_board(pool.clone(), Language::English).exists().await.map(Some)
             }
         }
@@ -236,7 +237,7 @@ impl DatabaseUrl {
                 BoardDatabase::from(sqlite::Database::open_with(&location, &settings)?)
             }
             Self::Postgres(pool) => {
-                postgres::migrate(&pool).await?;
+                tokio_postgres_0_7::migrate(&pool).await?;
                 BoardDatabase::from(pool)
             }
         };

@@ -58,6 +58,11 @@ impl Output {
         let total = all.len();
         let mut shown = all;
         shown.truncate(limit.max());
+        Self::part_of_list(shown, total)
+    }
+
+    /// Returns an output as [`list`](Self::list) of the first items of a list with `total` items.
+    pub fn part_of_list<T: ListItem>(shown: Vec<T>, total: usize) -> BoardResult<Self> {
         let mut text = Table::of(&shown).to_string();
         if io::stdout().is_terminal() && shown.len() < total {
             let shown_count = HumanCount(shown.len() as u64);

@@ -18,6 +18,7 @@ use crate::board::ReferenceBoard;
 use crate::board::access::board_rules::BoardRules;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, NodeLock};
+use crate::http::client_stream::Timeouts;
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::{self, Metrics};
@@ -81,8 +82,11 @@ impl Server {
         let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
         let local_url = if is_public { "" } else { &base_url };
         let allowed = options.webhooks.allowed_addresses(local_url);
-        let environment =
-            cipher.environment().surface(options.surface.into()).public_origin(&base_url);
+        let environment = cipher
+            .environment()
+            .surface(options.surface.into())
+            .public_origin(&base_url)
+            .thread_since_overlap(board.database.since_overlap());
         let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&board, options, password).await?;
@@ -143,7 +147,7 @@ impl Server {
                 per_address: options.max_connections_per_address,
                 trusted_proxies: options.trusted_proxies.clone(),
             },
-            client_timeout: options.client_timeout,
+            timeouts: Timeouts { client: options.client_timeout, idle: options.idle_timeout },
         };
         metrics::set(metrics::MAX_CONNECTIONS, limits.max.all);
         tracing::info!(
@@ -183,7 +187,7 @@ impl Server {
     async fn run(self) -> BoardResult<()> {
         let shutdown = &self.shutdown;
         let monitoring = Listener::serve(self.operator, self.router.monitor.clone(), shutdown);
-        let router = self.router.build();
+        let router = self.router.router();
         let requests = connections::serve(self.listener, router, self.limits, shutdown);
         let deliveries = async {
             shutdown.clone().wait_for_stop().await;
@@ -194,6 +198,7 @@ impl Server {
         tokio::select! {
             _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
             () = self.board.flush_last_seen_periodically() => {}
+            () = self.board.run_batches_periodically() => {}
             () = self.api.flush_usage_periodically() => {}
         }
         if let Err(error) = self.api.flush_usage().await {

@@ -1,5 +1,7 @@
 //! Shutdown: the signals that request it, the drain delay and the drain timeout.
 
+use std::fs;
+use std::future::pending;
 use std::io;
 use std::time::Duration;
 
@@ -23,21 +25,21 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Listens for SIGTERM and Ctrl-C from now on. The process stops `drain_delay` after the first signal, or at the
+    /// Listens for SIGTERM, Ctrl-C and SIGHUP from now on. A SIGHUP that the process was started to ignore, such as by
+    /// `nohup`, stays ignored. The process stops `drain_delay` after the first signal, or at the
     /// second one. Work in flight then has `drain_timeout` to end.
     ///
     /// # Errors
     /// If the process may not listen for signals.
     pub fn listen(drain_delay: Duration, drain_timeout: Duration) -> io::Result<Self> {
         let (sender, phase) = watch::channel(Phase::Running);
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut signals = StopSignals::listen()?;
         tokio::spawn(async move {
-            let signal = next(&mut terminate, &mut interrupt).await;
+            let signal = signals.next().await;
             tracing::info!(signal, "stopping");
             sender.send_replace(Phase::Delayed);
             // The delay ends early at the second signal.
-            let _ = timeout(drain_delay, next(&mut terminate, &mut interrupt)).await;
+            let _ = timeout(drain_delay, signals.next()).await;
             sender.send_replace(Phase::Stopping);
         });
         Ok(Self { phase, drain_timeout })
@@ -62,9 +64,49 @@ impl Shutdown {
     }
 }
 
-async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
-    tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
+/// The signals that stop the process.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+    /// `None` if the signal is ignored.
+    hangup: Option<Signal>,
+}
+
+impl StopSignals {
+    fn listen() -> io::Result<Self> {
+        let hangup = SignalKind::hangup();
+        let is_ignored = is_ignored(hangup);
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: (!is_ignored).then(|| signal(hangup)).transpose()?,
+        })
     }
+
+    /// Waits for a signal and returns its name.
+    async fn next(&mut self) -> &'static str {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = hangup => "SIGHUP",
+        }
+    }
+}
+
+/// Returns whether the process ignores a signal. Reads the state from `/proc`: the system call needs unsafe code. Without
+/// `/proc`, returns `false`.
+fn is_ignored(signal: SignalKind) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let bit = signal.as_raw_value() - 1;
+    mask.is_some_and(|mask| mask >> bit & 1 == 1)
 }

@@ -7,15 +7,15 @@ use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
-    AddressError, AllowedAddresses, Backoff, HttpTransport, HttpTransportSettings, KeyId,
-    KeyMismatchError, Topic,
+    AddressError, AllowedAddresses, HttpTransport, HttpTransportSettings, KeyId, KeyMismatchError,
+    Topic,
 };
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::options::RetryOptions;
+use crate::options::{DueOptions, RetryOptions};
 use crate::shutdown::Shutdown;
 
 /// Minimum ratio of the time limit of a step to the time limit of an attempt. An attempt must end before its step.
@@ -34,6 +34,15 @@ pub fn admin(
         .address_remedy(ADDRESS_REMEDY)
 }
 
+/// Returns settings of a worker with these limits of due times.
+pub fn due_settings(due: &DueOptions) -> WorkerSettings {
+    let mut settings = WorkerSettings::default();
+    settings.backoff.max = due.webhook_max_backoff;
+    let step_timeout = due.webhook_timeout.mul_f64(STEP_FACTOR);
+    settings.step_timeout = settings.step_timeout.max(step_timeout);
+    settings
+}
+
 /// Starts a worker over the webhooks of the board.
 pub fn start(
     board: &ReferenceBoard,
@@ -41,18 +50,16 @@ pub fn start(
     allowed: AllowedAddresses,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
-    let timeout = retries.webhook_timeout;
+    let timeout = retries.due.webhook_timeout;
     let keep = retries.webhook_retention;
     let mut transport_settings = HttpTransportSettings::default();
     transport_settings.allowed_addresses = allowed;
     transport_settings.attempt_timeout = timeout;
     let transport = HttpTransport::new(transport_settings).or_internal()?;
-    let mut settings = WorkerSettings::default();
-    settings.backoff =
-        Backoff { initial: retries.webhook_initial_backoff, max: retries.webhook_max_backoff };
+    let mut settings = due_settings(&retries.due);
+    settings.backoff.initial = retries.webhook_initial_backoff;
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
-    settings.step_timeout = settings.step_timeout.max(timeout.mul_f64(STEP_FACTOR));
     settings.retention = keep;
     settings.dead_retention = retries.webhook_dead_retention;
     settings.sweep_interval = settings.sweep_interval.min(keep.max(Duration::from_secs(1)));

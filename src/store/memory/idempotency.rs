@@ -63,7 +63,12 @@ impl IdempotencyStore for MemoryIdempotencyStore {
         table.remove_expired(now);
         let key = (request.namespace, request.key.clone());
         if let Some(record) = table.records.get(&key) {
-            return Ok(record.clone().outcome_for(&request.fingerprint, now));
+            if !record.is_expired(now) {
+                return Ok(record.clone().outcome_for(&request.fingerprint, now));
+            }
+            // Its clock was ahead: expired records of the past are removed above.
+            let started_at = record.started_at;
+            table.remove(key.clone(), started_at);
         }
         let record = IdempotencyRecord {
             fingerprint: request.fingerprint,

@@ -77,13 +77,19 @@ impl UsageStore for MemoryUsageStore {
         Ok(self.most_used(since, |(.., operation)| operation.map(str::to_owned)))
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64> {
         let mut known = lock(&self.0);
         let mut removed = 0;
-        while removed < u64::from(limit)
-            && let Some(oldest) = known.first_entry().filter(|oldest| oldest.key().0 < before)
-        {
-            oldest.remove();
+        while removed < u64::from(limit) {
+            let outside = [known.first_key_value(), known.last_key_value()]
+                .into_iter()
+                .flatten()
+                .map(|(key, _)| *key)
+                .find(|(hour, ..)| !(before..=after).contains(hour));
+            let Some(key) = outside else {
+                break;
+            };
+            known.remove(&key);
             removed += 1;
         }
         Ok(removed)

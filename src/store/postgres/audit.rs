@@ -1,5 +1,6 @@
 //! Statements that write an entry of the audit log with a change.
 
+use super::Parameter;
 use crate::audit::AuditEntry;
 
 /// Returns a statement that runs `change` and writes an entry if it changes at least one row. Its row has the column
@@ -32,7 +33,7 @@ ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"
 }
 
 /// Returns the last parameter of [`insert_statement`], which has no parameter for the number of records.
-pub(super) fn entry_values(entry: &AuditEntry) -> Vec<String> {
+pub(super) fn entry_values(entry: &AuditEntry) -> Parameter {
     let [values @ .., _] = entry.insert_parameters(0);
-    values.into()
+    Parameter::texts(values)
 }

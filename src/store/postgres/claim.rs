@@ -1,7 +1,7 @@
 //! Claim of deliveries.
 
-use super::columns::Prefixed;
-use super::execute::{Parameters, PostgresExecutor, millis};
+use super::Parameter;
+use super::execute::{PostgresExecutor, millis};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::sql::{
@@ -17,41 +17,56 @@ impl PostgresExecutor {
         request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let (endpoints, counts): (Vec<_>, Vec<_>) = request
-            .in_flight_by_endpoint
-            .iter()
-            .map(|(endpoint, count)| (endpoint, i64::from(*count)))
-            .unzip();
-        let parameters: Parameters<'_> = &[
-            &i64::from(request.limit),
-            &i64::from(request.max_in_flight_per_endpoint),
-            &endpoints,
-            &counts,
-            &self.clock.time(now),
-            &millis(request.lease_duration),
-            &i64::from(request.max_impaired),
+        let in_flight = &request.in_flight_by_endpoint;
+        let parameters = [
+            request.limit.into(),
+            request.max_in_flight_per_endpoint.into(),
+            Parameter::texts(in_flight.keys()),
+            Parameter::integers(in_flight.values().copied()),
+            self.clock.time(now).into(),
+            millis(request.lease_duration).into(),
+            request.max_impaired.into(),
         ];
-        let rows = self.query(CLAIM, parameters).await?;
+        let lease_expires_at = now.saturating_add(request.lease_duration);
+        let rows = self.all(CLAIM, &parameters, |row| read_row(row, lease_expires_at)).await?;
         let mut batch = ClaimBatch::default();
         for row in rows {
-            let row: &dyn Columns = &row;
-            let due_in: Option<i64> = row.optional("due_in")?;
             let due_at = |due_in| Timestamp::from_millis(now.as_millis().saturating_add(due_in));
-            batch.next_due_at = batch.next_due_at.or(due_in.map(due_at));
-            let Some(id) = row.text("id")? else {
-                continue;
-            };
-            match read_claimed(row, now.saturating_add(request.lease_duration)) {
-                Ok(claimed) => batch.deliveries.push(claimed),
-                Err(error) => {
-                    report_unreadable("deliveries", id, &error.to_string());
+            batch.next_due_at = batch.next_due_at.or(row.due_in.map(due_at));
+            match row.claimed {
+                Some(Ok(claimed)) => batch.deliveries.push(claimed),
+                Some(Err(Unreadable { id, reason })) => {
+                    report_unreadable("deliveries", &id, &reason);
                     // The unreadable delivery counts towards the limit, so another delivery may be due.
                     batch.next_due_at = Some(now);
                 }
+                None => {}
             }
         }
         Ok(batch)
     }
+}
+
+/// A row of a claim.
+struct ClaimRow {
+    /// Time in milliseconds until the next delivery is due that is not in the batch.
+    due_in: Option<i64>,
+    /// `None` for the only row of a claim without deliveries.
+    claimed: Option<Result<ClaimedDelivery, Unreadable>>,
+}
+
+/// A delivery that cannot be decoded.
+struct Unreadable {
+    id: String,
+    reason: String,
+}
+
+fn read_row(row: &dyn Columns, lease_expires_at: Timestamp) -> ColumnResult<ClaimRow> {
+    let claimed = row.text("id")?.map(|id| {
+        read_claimed(row, lease_expires_at)
+            .map_err(|error| Unreadable { id: id.into(), reason: error.to_string() })
+    });
+    Ok(ClaimRow { due_in: row.optional("due_in")?, claimed })
 }
 
 fn read_claimed(row: &dyn Columns, lease_expires_at: Timestamp) -> ColumnResult<ClaimedDelivery> {
@@ -65,4 +80,34 @@ fn read_claimed(row: &dyn Columns, lease_expires_at: Timestamp) -> ColumnResult<
         lease_id: row.value("lease")?,
         lease_expires_at,
     })
+}
+
+/// Columns whose names begin with a prefix.
+struct Prefixed<'a> {
+    columns: &'a dyn Columns,
+    prefix: &'static str,
+}
+
+impl Prefixed<'_> {
+    fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+}
+
+impl Columns for Prefixed<'_> {
+    fn integer(&self, name: &str) -> ColumnResult<Option<i64>> {
+        self.columns.integer(&self.full(name))
+    }
+
+    fn boolean(&self, name: &str) -> ColumnResult<Option<bool>> {
+        self.columns.boolean(&self.full(name))
+    }
+
+    fn text(&self, name: &str) -> ColumnResult<Option<&str>> {
+        self.columns.text(&self.full(name))
+    }
+
+    fn bytes(&self, name: &str) -> ColumnResult<Option<&[u8]>> {
+        self.columns.bytes(&self.full(name))
+    }
 }

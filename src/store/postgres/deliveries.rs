@@ -8,23 +8,26 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::execute::{Parameters, PostgresExecutor, millis};
+use super::Parameter;
+use super::execute::{PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::{
-    self, Statement, query_readable, read_delivery_count, read_endpoint_stats, read_queue_stats,
-    readable,
+    self, Columns, Statement, query_readable, read_delivery_count, read_endpoint_stats,
+    read_queue_stats, readable,
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
+    DueTimeLimits, EndpointStats, LibraryStore, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats,
+    Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
+const CORRECT_TIMES: &str = include_str!("sql/correct_times.sql");
 const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
 const DELIVERY_STATS: &str = include_str!("sql/delivery_stats.sql");
 const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
@@ -48,9 +51,8 @@ impl DeliveryStore for PostgresExecutor {
         claimed: &[ClaimedDelivery],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>> {
-        let (ids, leases) = leases(claimed);
-        let parameters: Parameters<'_> = &[&ids, &leases, &self.clock.time(now)];
-        let begun = self.all(BEGIN_SENDING, parameters, |row| row.value("id")).await?;
+        let parameters = [delivery_ids(claimed), leases(claimed), self.clock.time(now).into()];
+        let begun = self.all(BEGIN_SENDING, &parameters, |row| row.value("id")).await?;
         Ok(begun.into_iter().collect())
     }
 
@@ -59,55 +61,34 @@ impl DeliveryStore for PostgresExecutor {
         settlements: &[Settlement],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>> {
-        fn each<'a, T>(
-            settlements: &'a [Settlement],
-            value: impl Fn(&'a Settlement) -> T,
-        ) -> Vec<T> {
-            settlements.iter().map(value).collect()
-        }
-        fn attempted<'a, T>(
-            settlements: &'a [Settlement],
-            value: impl Fn(&'a AttemptRecord) -> T,
-        ) -> Vec<Option<T>> {
-            each(settlements, |one| one.attempt.as_ref().map(&value))
-        }
-        fn texts(
-            settlements: &[Settlement],
-            text: impl Fn(&AttemptRecord) -> Option<&String>,
-        ) -> Vec<Option<&String>> {
-            let text = |attempt| text(attempt);
-            each(settlements, |one| one.attempt.as_ref().and_then(text))
-        }
         let due_in = |one: &Settlement| {
             let due_at = one.progress.due_at;
             due_at.map(|due_at| due_at.as_millis().saturating_sub(now.as_millis()))
         };
-        let given = settlements;
-        let settled = self
-            .all(
-                SETTLE,
-                &[
-                    &i64::from(MAX_STORED_ATTEMPTS),
-                    &self.clock.time(now),
-                    &each(given, |one| &one.delivery_id),
-                    &each(given, |one| one.lease_id),
-                    &each(given, |one| one.progress.state),
-                    &each(given, |one| integer(one.progress.attempts)),
-                    &each(given, due_in),
-                    &each(given, |one| retention_starts_at(&one.progress, now).is_some()),
-                    &attempted(given, |one| integer(one.attempt)),
-                    &attempted(given, |one| one.started_at),
-                    &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
-                    &texts(given, |one| Some(&one.error.as_ref()?.reason)),
-                    &attempted(given, AttemptRecord::is_sent),
-                    &attempted(given, |one| i64::try_from(one.duration_ms).unwrap_or(i64::MAX)),
-                    &texts(given, |one| one.response_excerpt.as_ref()),
-                    &texts(given, |one| one.request_headers.as_ref()),
-                    &texts(given, |one| one.response_headers.as_ref()),
-                ],
-                |row| row.value("id"),
-            )
-            .await?;
+        let has_ended = |one: &Settlement| retention_starts_at(&one.progress, now).is_some();
+        let each = settlements;
+        let parameters = [
+            i64::from(MAX_STORED_ATTEMPTS).into(),
+            self.clock.time(now).into(),
+            Parameter::texts(each.iter().map(|one| &one.delivery_id)),
+            Parameter::integers(each.iter().map(|one| one.lease_id)),
+            Parameter::texts(each.iter().map(|one| one.progress.state)),
+            Parameter::integers(each.iter().map(|one| one.progress.attempts)),
+            Parameter::Integers(each.iter().map(due_in).collect()),
+            Parameter::booleans(each.iter().map(has_ended)),
+            attempt_integers(each, |attempt| Some(attempt.attempt.into())),
+            attempt_integers(each, |attempt| Some(attempt.started_at.as_millis())),
+            attempt_integers(each, |attempt| attempt.status.map(Into::into)),
+            attempt_texts(each, |attempt| Some(&attempt.error.as_ref()?.reason)),
+            Parameter::Booleans(of_attempts(each, |attempt| Some(attempt.is_sent()))),
+            attempt_integers(each, |attempt| {
+                Some(i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX))
+            }),
+            attempt_texts(each, |attempt| attempt.response_excerpt.as_ref()),
+            attempt_texts(each, |attempt| attempt.request_headers.as_ref()),
+            attempt_texts(each, |attempt| attempt.response_headers.as_ref()),
+        ];
+        let settled = self.all(SETTLE, &parameters, |row| row.value("id")).await?;
         Ok(settled.into_iter().collect())
     }
 
@@ -117,18 +98,44 @@ impl DeliveryStore for PostgresExecutor {
         delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()> {
-        let (ids, leases) = leases(claimed);
-        let expired: Vec<_> = claimed.iter().map(|one| one.previous_lease_expired).collect();
-        let now = self.clock.time(now);
-        let delay = millis(delay);
-        self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay]).await?;
+        let parameters = [
+            delivery_ids(claimed),
+            leases(claimed),
+            Parameter::booleans(claimed.iter().map(|one| one.previous_lease_expired)),
+            self.clock.time(now).into(),
+            millis(delay).into(),
+        ];
+        self.execute(RELEASE, &parameters).await?;
         Ok(())
     }
 
-    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
+    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64> {
+        let limits = limits.with_tolerance();
+        let parameters = [
+            self.clock.time(now).into(),
+            millis(limits.lease).into(),
+            millis(limits.delay).into(),
+            millis(CLOCK_TOLERANCE).into(),
+        ];
+        let read = |row: &dyn Columns| row.value::<i64>("corrected");
+        let corrected = self.first(CORRECT_TIMES, &parameters, read).await?;
+        Ok(corrected.unwrap_or_default().unsigned_abs())
+    }
+
+    async fn queue_stats(
+        &self,
+        limits: DueTimeLimits,
+        now: Timestamp,
+    ) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-        let now = self.clock.time(now);
-        let stats = self.first(QUEUE_STATS, &[&now, &max_depth], read_queue_stats).await?;
+        let limits = limits.with_tolerance();
+        let parameters = [
+            self.clock.time(now).into(),
+            max_depth.into(),
+            millis(limits.lease).into(),
+            millis(limits.delay).into(),
+        ];
+        let stats = self.first(QUEUE_STATS, &parameters, read_queue_stats).await?;
         Ok(stats.unwrap_or_default())
     }
 
@@ -137,9 +144,9 @@ impl DeliveryStore for PostgresExecutor {
         since: Timestamp,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
-        let parameters: Parameters<'_> = &[&since, &now, &DeliveryState::ALL];
+        let parameters = [since.into(), now.into(), Parameter::texts(DeliveryState::ALL)];
         let read = readable("deliveries", read_delivery_count);
-        let counts = self.read(DELIVERY_STATS, parameters, read).await?;
+        let counts = self.read(DELIVERY_STATS, &parameters, read).await?;
         Ok(counts.into_iter().flatten().collect())
     }
 
@@ -155,19 +162,19 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>> {
         let id = DeliveryId::derive(&event.id, endpoint);
-        let parameters: Parameters<'_> = &[
-            &event.id,
-            &event.topic,
-            &event.occurred_at,
-            &event.forum_id,
-            &event.body,
-            &id,
-            endpoint,
-            &self.clock.time(now),
-            &event.request_id,
+        let parameters = [
+            (&event.id).into(),
+            (&event.topic).into(),
+            event.occurred_at.into(),
+            event.forum_id.as_ref().into(),
+            event.body.as_str().into(),
+            (&id).into(),
+            endpoint.into(),
+            self.clock.time(now).into(),
+            event.request_id.as_deref().into(),
         ];
-        let queued = self.query(ENQUEUE, parameters).await?;
-        Ok((!queued.is_empty()).then_some(id))
+        let queued = self.first(ENQUEUE, &parameters, |_| Ok(())).await?;
+        Ok(queued.map(|()| id))
     }
 
     async fn retry(
@@ -176,9 +183,13 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let mut finished = DeliveryState::ALL.to_vec();
-        finished.retain(|state| !state.is_pending());
-        let parameters: Parameters<'_> = &[id, &self.clock.time(now), &finished];
+        let finished = DeliveryState::ALL.iter().filter(|state| !state.is_pending());
+        let parameters = vec![
+            id.into(),
+            self.clock.time(now).into(),
+            Parameter::texts(finished),
+            millis(MAX_LEASE).into(),
+        ];
         Ok(self.execute_audited(RETRY, parameters, audit).await? > 0)
     }
 
@@ -189,12 +200,12 @@ impl DeliveryStore for PostgresExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let parameters: Parameters<'_> = &[endpoint, &self.clock.time(now), &i64::from(limit)];
+        let parameters = vec![endpoint.into(), self.clock.time(now).into(), limit.into()];
         Ok(self.execute_audited(RETRY_DEAD, parameters, audit).await?)
     }
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
-        Ok(self.execute_audited(REMOVE, &[id], audit).await? > 0)
+        Ok(self.execute_audited(REMOVE, vec![id.into()], audit).await? > 0)
     }
 
     async fn purge(
@@ -204,7 +215,7 @@ impl DeliveryStore for PostgresExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let parameters: Parameters<'_> = &[&state, &before, &i64::from(limit)];
+        let parameters = vec![(&state).into(), before.into(), limit.into()];
         Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 
@@ -224,15 +235,36 @@ impl DeliveryStore for PostgresExecutor {
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        Ok(self.execute(SWEEP, &[&before, &i64::from(limit)]).await?)
+        Ok(self.execute(SWEEP, &[before.into(), limit.into()]).await?)
     }
 }
 
-fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {
-    let leases = claimed.iter().map(|one| (&one.delivery.id, one.lease_id));
-    leases.unzip()
+fn delivery_ids(claimed: &[ClaimedDelivery]) -> Parameter {
+    Parameter::texts(claimed.iter().map(|one| &one.delivery.id))
 }
 
-fn integer(number: u32) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
+fn leases(claimed: &[ClaimedDelivery]) -> Parameter {
+    Parameter::integers(claimed.iter().map(|one| one.lease_id))
+}
+
+/// Returns a value of each settlement's attempt. The value is null without an attempt.
+fn of_attempts<'a, T>(
+    settlements: &'a [Settlement],
+    value: impl Fn(&'a AttemptRecord) -> Option<T>,
+) -> Vec<Option<T>> {
+    settlements.iter().map(|one| one.attempt.as_ref().and_then(&value)).collect()
+}
+
+fn attempt_integers(
+    settlements: &[Settlement],
+    value: impl Fn(&AttemptRecord) -> Option<i64>,
+) -> Parameter {
+    Parameter::Integers(of_attempts(settlements, value))
+}
+
+fn attempt_texts<'a>(
+    settlements: &'a [Settlement],
+    value: impl Fn(&'a AttemptRecord) -> Option<&'a String>,
+) -> Parameter {
+    Parameter::Texts(of_attempts(settlements, |attempt| value(attempt).cloned()))
 }

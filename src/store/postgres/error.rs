@@ -1,12 +1,6 @@
 //! Errors of Postgres.
 
-use std::error::Error;
-use std::io;
 use std::time::Duration;
-
-use deadpool_postgres::{HookError, PoolError, TimeoutType};
-use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::types::{WasNull, WrongType};
 
 use crate::error::{OverloadedError, impl_into_backend_error};
 use crate::store::MigrationError;
@@ -14,11 +8,6 @@ use crate::store::sql::ColumnError;
 
 /// Time after which a client may repeat an operation that did not run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// Error of a connection whose first statement gets no response.
-pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as \
-                                     PgBouncer in session mode needs a pool_size of at least the sum of the \
-                                     connections of all processes";
 
 /// Error of Postgres or of the connection to it. `Display` and `Debug` return one sentence without values.
 #[derive(thiserror::Error)]
@@ -28,8 +17,10 @@ pub struct PostgresError(#[from] Cause);
 
 #[derive(thiserror::Error)]
 enum Cause {
-    #[error("{}", describe_error(.0))]
-    Postgres(tokio_postgres::Error),
+    #[error(transparent)]
+    Reported(Box<DatabaseError>),
+    #[error("{0}")]
+    Disconnected(String),
     #[error(transparent)]
     Migration(MigrationError),
     #[error("{0}")]
@@ -41,14 +32,31 @@ enum Cause {
 }
 
 impl PostgresError {
-    /// Error of a pool that cannot be created.
-    pub(super) fn unusable(reason: impl ToString) -> Self {
-        Cause::Unusable(reason.to_string()).into()
+    /// Error of a statement that was not sent to Postgres. The response of the API is 503 with `retry-after`.
+    ///
+    /// The log shows `reason`, which must not contain the values of parameters and rows.
+    pub fn not_run(reason: impl ToString) -> Self {
+        Cause::NotRun(reason.to_string(), OverloadedError::new(RETRY_AFTER)).into()
     }
 
-    /// Error of an operation that did not run.
-    pub(super) fn not_run(reason: impl ToString) -> Self {
-        Cause::NotRun(reason.to_string(), OverloadedError::new(RETRY_AFTER)).into()
+    /// Error that Postgres reported for a statement.
+    pub fn reported(error: DatabaseError) -> Self {
+        Cause::Reported(error.into()).into()
+    }
+
+    /// Error of a connection that broke or did not respond after a statement was sent, so that its outcome is unknown.
+    ///
+    /// The log shows `reason`, which must not contain the values of parameters and rows.
+    pub fn disconnected(reason: impl ToString) -> Self {
+        Cause::Disconnected(reason.to_string()).into()
+    }
+
+    /// Error of a result that the driver cannot decode, of a pool that cannot be created, or of a database that the
+    /// library cannot use.
+    ///
+    /// The log shows `reason`, which must not contain the values of parameters and rows.
+    pub fn unusable(reason: impl ToString) -> Self {
+        Cause::Unusable(reason.to_string()).into()
     }
 
     /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
@@ -57,23 +65,74 @@ impl PostgresError {
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {
-            Cause::Postgres(error) if is_temporary(error) => Self::not_run(self),
+            Cause::Reported(error) if error.is_temporary() => Self::not_run(self),
+            Cause::Disconnected(_) => Self::not_run(self),
+            _ => self,
+        }
+    }
+
+    /// Returns the error of a single statement. A statement for which Postgres reports an error, and keeps the
+    /// connection, has no effect.
+    pub(super) fn of_statement(self) -> Self {
+        match &self.0 {
+            Cause::Reported(error) if !error.is_fatal => self.without_effect(),
             _ => self,
         }
     }
 }
 
-/// SQLSTATE codes and classes of failures after which the same statement can succeed: connection, timeout of a statement or
-/// a lock, shutdown, too many connections, a server that accepts no writes, and a statement that was prepared before the
-/// type of a column changed.
-const TEMPORARY: [&str; 6] = ["08", "57", "55P03", "53300", "25006", "0A000"];
-
-/// Returns `true` if the connection broke, or the server reported one of the [`TEMPORARY`] failures.
-fn is_temporary(error: &tokio_postgres::Error) -> bool {
-    let is_io = error.source().is_some_and(|source| source.is::<io::Error>());
-    let code = error.code().map_or("", SqlState::code);
-    is_io || error.is_closed() || TEMPORARY.iter().any(|class| code.starts_with(class))
+/// Error that Postgres reported, with those of its fields that contain names. `Display` and `Debug` return one sentence
+/// without the values of parameters and rows: the message if messages with this code contain none, and otherwise the
+/// code and the names.
+///
+/// A host with another driver can use it for its own errors: it logs the text of a [`DatabaseError`] and not that of
+/// the driver's error, which can quote content.
+///
+/// ```
+/// use forum_api::store::postgres::DatabaseError;
+///
+/// let error = DatabaseError::new("23505", "duplicate key value violates unique constraint \"post_pkey\"");
+/// assert_eq!(
+///     error.to_string(),
+///     "duplicate key value violates unique constraint \"post_pkey\" (23505)"
+/// );
+/// let mut error = DatabaseError::new("22P02", "invalid input syntax for type integer: \"secret\"");
+/// error.table = Some("post".into());
+/// assert_eq!(error.to_string(), "Postgres error 22P02, table post");
+/// ```
+#[derive(Clone, thiserror::Error)]
+#[error("{}", self.describe())]
+#[non_exhaustive]
+pub struct DatabaseError {
+    /// SQLSTATE code of five characters.
+    pub code: String,
+    /// Message. It can contain values.
+    pub message: String,
+    /// `true` if Postgres closed the connection with the error (severity `FATAL` or `PANIC`), so that the outcome of the
+    /// statement is unknown. Default: `false`.
+    pub is_fatal: bool,
+    /// Name of the table. Default: `None`.
+    pub table: Option<String>,
+    /// Name of the column. Default: `None`.
+    pub column: Option<String>,
+    /// Name of the constraint. Default: `None`.
+    pub constraint: Option<String>,
+    /// Name of the routine of Postgres that raised the error. Default: `None`.
+    pub routine: Option<String>,
 }
+
+/// SQLSTATE codes and classes of failures after which the same statement can succeed.
+const TEMPORARY: [&str; 9] = [
+    "08",    // connection
+    "57",    // timeout of a statement, shutdown
+    "0A000", // a statement that was prepared before the type of a column changed
+    "25006", // a server that accepts no writes
+    "25P03", // timeout of the wait for the next statement of a transaction
+    "53100", // full disk
+    "53200", // memory
+    "53300", // too many connections
+    "55P03", // timeout of a lock
+];
 
 /// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters. They can contain
 /// names of tables, columns, constraints, files, users, databases and statements.
@@ -103,62 +162,52 @@ const WITHOUT_VALUES: [&str; 20] = [
 /// Routine of Postgres that raises the errors of functions in PL/pgSQL. All their fields can contain values.
 const RAISE: &str = "exec_stmt_raise";
 
-/// Returns the error as one sentence without values.
-pub(crate) fn describe_error(error: &tokio_postgres::Error) -> String {
-    let kind = kind(error);
-    match (error.as_db_error(), error.source()) {
-        (Some(error), _) => describe_db_error(error),
-        (None, Some(source)) if has_no_values(&kind, source) => format!("{kind}: {source}"),
-        (None, _) => kind,
+impl DatabaseError {
+    /// Creates an error with its SQLSTATE code and its message.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            is_fatal: false,
+            table: None,
+            column: None,
+            constraint: None,
+            routine: None,
+        }
     }
-}
 
-/// Returns whether the text of a driver error's source contains no values. If the conversion of a value fails, the
-/// source can be an error of any type.
-fn has_no_values(kind: &str, source: &(dyn Error + 'static)) -> bool {
-    let is_conversion =
-        kind.starts_with("error serializing") || kind.starts_with("error deserializing");
-    !is_conversion || source.is::<WrongType>() || source.is::<WasNull>()
-}
-
-/// Returns the message and the code if the message contains no values, otherwise the code and the names of objects.
-pub(crate) fn describe_db_error(error: &DbError) -> String {
-    let code = error.code().code();
-    let routine = error.routine();
-    let is_raised = routine == Some(RAISE);
-    if !is_raised && WITHOUT_VALUES.iter().any(|safe| code.starts_with(safe)) {
-        return format!("{} ({code})", error.message());
+    fn is_temporary(&self) -> bool {
+        TEMPORARY.iter().any(|class| self.code.starts_with(class))
     }
-    let names =
-        [("table", error.table()), ("column", error.column()), ("constraint", error.constraint())];
-    let named = names.into_iter().filter(|_| !is_raised);
-    let parts = named
-        .chain([("routine", routine)])
-        .filter_map(|(object, name)| name.map(|name| format!(", {object} {name}")));
-    format!("Postgres error {code}{}", parts.collect::<String>())
-}
 
-/// Returns the kind of an error as a text, because the driver does not expose it as a value.
-fn kind(error: &tokio_postgres::Error) -> String {
-    match &*error.to_string() {
-        "error connecting to server" => "cannot connect to Postgres".into(),
-        "invalid connection string" => "invalid Postgres URL".into(),
-        other => other.into(),
+    fn describe(&self) -> String {
+        let Self { code, message, table, column, constraint, routine, .. } = self;
+        let is_raised = routine.as_deref() == Some(RAISE);
+        if !is_raised && WITHOUT_VALUES.iter().any(|class| code.starts_with(class)) {
+            return format!("{message} ({code})");
+        }
+        let names = [("table", table), ("column", column), ("constraint", constraint)];
+        let named = names.into_iter().filter(|_| !is_raised);
+        let parts = named
+            .chain([("routine", routine)])
+            .filter_map(|(object, name)| name.as_ref().map(|name| format!(", {object} {name}")));
+        format!("Postgres error {code}{}", parts.collect::<String>())
     }
 }
 
 display_debug!(PostgresError);
+display_debug!(DatabaseError);
 display_debug!(Cause);
-
-impl From<tokio_postgres::Error> for PostgresError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Cause::Postgres(error).into()
-    }
-}
 
 impl From<ColumnError> for PostgresError {
     fn from(error: ColumnError) -> Self {
         Cause::Malformed(error).into()
+    }
+}
+
+impl From<DatabaseError> for PostgresError {
+    fn from(error: DatabaseError) -> Self {
+        Self::reported(error)
     }
 }
 
@@ -168,23 +217,4 @@ impl From<MigrationError> for PostgresError {
     }
 }
 
-impl From<PoolError> for PostgresError {
-    fn from(error: PoolError) -> Self {
-        match error {
-            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                Self::not_run(describe_error(&error))
-            }
-            PoolError::PostCreateHook(HookError::Message(reason)) if reason == NO_SESSION => {
-                Self::not_run(reason)
-            }
-            PoolError::PostCreateHook(HookError::Message(reason)) => Self::unusable(reason),
-            PoolError::Timeout(TimeoutType::Wait) => {
-                Self::not_run("timed out waiting for a free Postgres connection")
-            }
-            PoolError::Timeout(_) => Self::not_run("timed out connecting to Postgres"),
-            other => Self::unusable(other),
-        }
-    }
-}
-
-impl_into_backend_error!(PostgresError: PostgresError, tokio_postgres::Error, PoolError);
+impl_into_backend_error!(PostgresError: PostgresError, DatabaseError);

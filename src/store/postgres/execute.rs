@@ -1,26 +1,24 @@
-//! Execution of statements: prepared once for each connection, each in its own transaction.
+//! Execution of statements, each in its own transaction.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Pool};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
+use tokio::time::timeout;
 
-use super::pool::{finish, limit_wait};
-use super::{PostgresError, audit};
+use super::{Parameter, PostgresDriver, PostgresError, audit};
 use crate::audit::AuditEntry;
 use crate::model::Timestamp;
 use crate::store::sql::{ColumnResult, Columns};
 
 pub(super) type Result<T, E = PostgresError> = std::result::Result<T, E>;
 
-/// The parameters of a statement.
-pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+/// Limit of the wait for the result of a read. It is longer than the timeout of a statement.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Runs statements on the connections of a pool, which a host can share.
+/// Runs statements through a driver.
 #[derive(Clone)]
 pub(super) struct PostgresExecutor {
-    pub(super) pool: Pool,
+    driver: Arc<dyn PostgresDriver>,
     pub(super) clock: LeaseClock,
 }
 
@@ -46,11 +44,14 @@ impl LeaseClock {
 }
 
 impl PostgresExecutor {
+    pub(super) fn new(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
+        Self { driver: Arc::new(driver.clone()), clock }
+    }
+
     /// Returns the number of rows that the statement changed.
-    pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64> {
-        let (client, statement) = self.prepare(sql).await?;
-        let executed = client.execute(&statement, parameters).await;
-        finish(client, executed)
+    pub(super) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64> {
+        tracing::trace!(sql, "executing statement");
+        self.driver.execute(sql, parameters).await.map_err(PostgresError::of_statement)
     }
 
     /// Runs a statement that changes rows, and writes `audit` in the same statement if it changes at least one row.
@@ -60,63 +61,67 @@ impl PostgresExecutor {
     pub(super) async fn execute_audited(
         &self,
         change: &str,
-        parameters: Parameters<'_>,
+        mut parameters: Vec<Parameter>,
         audit: &AuditEntry,
     ) -> Result<u64> {
         let sql = audit::audited_statement(change, parameters.len());
-        let values = audit::entry_values(audit);
-        let parameters = [parameters, &[&values]].concat();
+        parameters.push(audit::entry_values(audit));
         Ok(self.first(&sql, &parameters, |row| row.value("count")).await?.unwrap_or_default())
     }
 
-    pub(super) async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>> {
-        let (client, statement) = self.prepare(sql).await?;
-        let rows = client.query(&statement, parameters).await;
-        finish(client, rows)
-    }
-
     /// Decodes all rows.
-    pub(super) async fn all<T>(
+    pub(super) async fn all<T: Send>(
         &self,
         sql: &str,
-        parameters: Parameters<'_>,
-        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
+        parameters: &[Parameter],
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send,
     ) -> Result<Vec<T>> {
-        let rows = self.query(sql, parameters).await?;
-        let decoded = rows.iter().map(|row| read(row));
-        Ok(decoded.collect::<ColumnResult<_>>()?)
+        tracing::trace!(sql, "executing statement");
+        let mut decoded = Vec::new();
+        let rows = &mut decoded;
+        let mut read_row = move |row: &dyn Columns| {
+            rows.push(read(row)?);
+            Ok(())
+        };
+        let completed = self.driver.query(sql, parameters, &mut read_row).await;
+        completed.map_err(PostgresError::of_statement)?;
+        Ok(decoded)
     }
 
     /// Decodes all rows of a statement that changes nothing.
-    pub(super) async fn read<T>(
+    pub(super) async fn read<T: Send>(
         &self,
         sql: &str,
-        parameters: Parameters<'_>,
-        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
+        parameters: &[Parameter],
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send,
     ) -> Result<Vec<T>> {
         let rows = limit_wait(self.all(sql, parameters, read)).await;
         rows.map_err(PostgresError::without_effect)
     }
 
     /// Decodes the first row, if there is one.
-    pub(super) async fn first<T>(
+    pub(super) async fn first<T: Send>(
         &self,
         sql: &str,
-        parameters: Parameters<'_>,
-        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
+        parameters: &[Parameter],
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send,
     ) -> Result<Option<T>> {
         Ok(self.all(sql, parameters, read).await?.into_iter().next())
     }
+}
 
-    /// Prepares a statement on a connection of the pool, and logs its text.
-    async fn prepare(&self, sql: &str) -> Result<(Client, Statement)> {
-        tracing::trace!(sql, "executing statement");
-        let client = self.pool.get().await?;
-        match client.prepare_cached(sql).await {
-            Ok(statement) => Ok((client, statement)),
-            Err(error) => finish(client, Err(error)).map_err(PostgresError::without_effect),
-        }
-    }
+/// Waits up to 15 s for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and then drops
+/// it. A connection can stop responding without an error.
+///
+/// # Errors
+/// The errors of `operation`. After the timeout, a [`PostgresError`] with an
+/// [`OverloadedError`](crate::host::OverloadedError) as its source.
+pub async fn limit_wait<T, E: From<PostgresError>>(
+    operation: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let no_response = |_| Err(PostgresError::not_run("no response from Postgres").into());
+    let result = timeout(RESPONSE_TIMEOUT, operation).await;
+    result.unwrap_or_else(no_response)
 }
 
 pub(super) fn millis(duration: Duration) -> i64 {

@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::Pool;
-use tokio_postgres::types::ToSql;
-
-use super::PostgresError;
 use super::audit::{entry_values, insert_statement};
-use super::execute::{LeaseClock, Parameters, PostgresExecutor, millis};
+use super::execute::{LeaseClock, PostgresExecutor, millis};
+use super::{Parameter, PostgresDriver, PostgresError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
@@ -19,7 +16,7 @@ use crate::store::{
     WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{Endpoint, KeyId};
+use crate::webhook::{EncryptedSecret, Endpoint, KeyId};
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 const BEGIN: &str = include_str!("sql/begin.sql");
@@ -33,6 +30,8 @@ impl SqlExecutor for PostgresExecutor {
         "strpos(lower(label COLLATE \"C\"), lower(?6 COLLATE \"C\")) > 0";
 
     const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
+
+    const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
 
     /// Hides the states from the planner, which otherwise scans an index of other deliveries in a rare state.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
@@ -49,24 +48,24 @@ impl SqlExecutor for PostgresExecutor {
         read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
     ) -> BackendResult<Vec<T>> {
         let sql = numbered(&statement);
-        let values = parameters(&statement.values);
-        Ok(self.read(&sql, &values, read).await?)
+        Ok(self.read(&sql, &parameters(statement.values), read).await?)
     }
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {
         let sql = numbered(&statement);
-        Ok(self.execute(&sql, &parameters(&statement.values)).await?)
+        Ok(self.execute(&sql, &parameters(statement.values)).await?)
     }
 
     async fn change_audited(&self, statement: Statement, audit: &AuditEntry) -> BackendResult<u64> {
         let sql = numbered(&statement);
-        let parameters = parameters(&statement.values);
-        Ok(self.execute_audited(&sql, &parameters, audit).await?)
+        Ok(self.execute_audited(&sql, parameters(statement.values), audit).await?)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        self.execute(RECORD_USE, &[lookup, &now, &too_old]).await?;
+        let too_new = now.saturating_add(TokenRecord::LAST_USED_RESOLUTION);
+        let parameters = [lookup.into(), now.into(), too_old.into(), too_new.into()];
+        self.execute(RECORD_USE, &parameters).await?;
         Ok(())
     }
 
@@ -75,14 +74,16 @@ impl SqlExecutor for PostgresExecutor {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
-        let now = self.clock.time(now);
-        let ttl = millis(IdempotencyRecord::TTL);
-        let namespace = request.namespace.as_str();
-        let fingerprint = request.fingerprint.as_slice();
+        let parameters = [
+            request.namespace.as_str().into(),
+            request.key.as_str().into(),
+            request.fingerprint.as_slice().into(),
+            self.clock.time(now).into(),
+            millis(IdempotencyRecord::TTL).into(),
+        ];
         loop {
-            let parameters: Parameters<'_> = &[&namespace, &request.key, &fingerprint, &now, &ttl];
             let row = self
-                .first(BEGIN, parameters, |row| {
+                .first(BEGIN, &parameters, |row| {
                     let is_first: bool = row.value("first")?;
                     Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
                 })
@@ -100,23 +101,18 @@ impl SqlExecutor for PostgresExecutor {
     }
 
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
-        let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
-        let tokens: Vec<_> = usage
-            .iter()
-            .map(|one| one.token.as_ref())
-            .map(|token| token.map_or("", Lookup::as_str))
-            .collect();
-        let operations: Vec<_> =
-            usage.iter().map(|one| one.operation.unwrap_or_default()).collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];
         for one in usage {
             for (column, count) in counts.iter_mut().zip(one.counts.to_row()) {
-                column.push(count);
+                column.push(Some(count));
             }
         }
-        let counts = counts.iter().map(|column| column as &(dyn ToSql + Sync));
-        let key: Parameters<'_> = &[&hours, &tokens, &operations];
-        let parameters: Vec<_> = key.iter().copied().chain(counts).collect();
+        let mut parameters = vec![
+            Parameter::integers(usage.iter().map(|one| one.hour.as_millis())),
+            Parameter::texts(usage.iter().map(|one| one.token.as_ref().map_or("", Lookup::as_str))),
+            Parameter::texts(usage.iter().map(|one| one.operation.unwrap_or_default())),
+        ];
+        parameters.extend(counts.map(Parameter::Integers));
         self.execute(ADD_USAGE, &parameters).await?;
         Ok(())
     }
@@ -128,35 +124,42 @@ impl SqlExecutor for PostgresExecutor {
         endpoints: &[Endpoint],
         audit: Option<&AuditEntry>,
     ) -> BackendResult<bool> {
-        let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
-        let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
-        let secrets: Vec<_> = endpoints.iter().map(|one| &one.secret).collect();
-        let pending: Vec<_> = endpoints
+        let secret = |secret: &EncryptedSecret| secret.as_bytes().to_vec();
+        let secrets = endpoints.iter().map(|one| Some(secret(&one.secret)));
+        let pending = endpoints
             .iter()
-            .map(|one| one.pending_secret.as_ref())
-            .map(|pending| pending.map(|pending| &pending.secret))
-            .collect();
-        let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];
-        let Some(audit) = audit else {
-            let sql = format!("{REPLACE_KEY} SELECT key_id FROM recorded");
-            return Ok(!self.query(&sql, parameters).await?.is_empty());
+            .map(|one| one.pending_secret.as_ref().map(|pending| secret(&pending.secret)));
+        let mut parameters = vec![
+            former.into(),
+            key.into(),
+            Parameter::texts(endpoints.iter().map(|one| &one.id)),
+            Parameter::integers(endpoints.iter().map(|one| one.version)),
+            Parameter::ByteStrings(secrets.collect()),
+            Parameter::ByteStrings(pending.collect()),
+        ];
+        let audited = match audit {
+            None => String::new(),
+            Some(audit) => {
+                let insert = insert_statement(parameters.len(), "1 FROM recorded");
+                parameters.push(entry_values(audit));
+                format!(", audited AS ({insert})")
+            }
         };
-        let insert = insert_statement(parameters.len(), "1 FROM recorded");
-        let sql = format!("{REPLACE_KEY}, audited AS ({insert}) SELECT key_id FROM recorded");
-        let values = entry_values(audit);
-        let parameters = [parameters, &[&values]].concat();
-        Ok(!self.query(&sql, &parameters).await?.is_empty())
+        let sql = format!("{REPLACE_KEY}{audited} SELECT key_id FROM recorded");
+        Ok(self.first(&sql, &parameters, |_| Ok(())).await?.is_some())
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
-        let ids: Vec<_> = events.iter().map(|one| &one.event_id).collect();
         let recipients = recipients(events);
-        let (each_event, each_endpoint): (Vec<_>, Vec<_>) = recipients.iter().copied().unzip();
-        let deliveries: Vec<_> =
-            recipients.iter().map(|(event, to)| DeliveryId::derive(event, to)).collect();
-        let now = self.clock.time(now);
-        let parameters: Parameters<'_> = &[&ids, &now, &deliveries, &each_event, &each_endpoint];
-        self.execute(FAN_OUT, parameters).await?;
+        let deliveries = recipients.iter().map(|(event, to)| DeliveryId::derive(event, to));
+        let parameters = [
+            Parameter::texts(events.iter().map(|one| &one.event_id)),
+            self.clock.time(now).into(),
+            Parameter::texts(deliveries),
+            Parameter::texts(recipients.iter().map(|(event, _)| event)),
+            Parameter::texts(recipients.iter().map(|(_, endpoint)| endpoint)),
+        ];
+        self.execute(FAN_OUT, &parameters).await?;
         Ok(())
     }
 }
@@ -166,8 +169,8 @@ fn numbered(statement: &Statement) -> String {
     statement.sql.replace('?', "$")
 }
 
-fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+fn parameters(values: Vec<Value>) -> Vec<Parameter> {
+    values.into_iter().map(Into::into).collect()
 }
 
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
@@ -177,16 +180,18 @@ fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
 }
 
 impl Stores {
-    /// Creates stores of tokens, idempotency keys, usage and the audit log in the database of `pool`, for any number of
+    /// Creates stores of tokens, idempotency keys, usage and the audit log in the database of `driver`, for any number of
     /// nodes (feature `postgres`). Rate limits are in the memory of each node: `n` nodes grant up to `n` budgets.
-    pub fn in_postgres(pool: &Pool) -> Self {
-        Self::in_postgres_with(pool, LeaseClock::Database)
+    ///
+    /// The stores keep a clone of the driver. A pool of connections, or a driver in an [`Arc`], is cheap to clone.
+    pub fn in_postgres(driver: &(impl PostgresDriver + Clone)) -> Self {
+        Self::in_postgres_with(driver, LeaseClock::Database)
     }
 
     /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides the expiry of idempotency
     /// keys.
-    pub fn in_postgres_with(pool: &Pool, clock: LeaseClock) -> Self {
-        let store = Arc::new(SqlStore(executor(pool, clock)));
+    pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
+        let store = Arc::new(SqlStore(PostgresExecutor::new(driver, clock)));
         Self {
             tokens: store.clone(),
             idempotency: store.clone(),
@@ -198,22 +203,15 @@ impl Stores {
 }
 
 impl WebhookStores {
-    /// Creates stores of webhooks in the database of `pool`, for any number of nodes and workers (feature `postgres`).
-    pub fn in_postgres(pool: &Pool) -> Self {
-        Self::in_postgres_with(pool, LeaseClock::Database)
+    /// Creates stores of webhooks in the database of `driver`, for any number of nodes and workers (feature `postgres`).
+    pub fn in_postgres(driver: &(impl PostgresDriver + Clone)) -> Self {
+        Self::in_postgres_with(driver, LeaseClock::Database)
     }
 
     /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides leases and due times.
-    pub fn in_postgres_with(pool: &Pool, clock: LeaseClock) -> Self {
-        let store = Arc::new(SqlStore(executor(pool, clock)));
-        Self {
-            outbox: store.clone(),
-            endpoints: store,
-            deliveries: Arc::new(executor(pool, clock)),
-        }
+    pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
+        let executor = PostgresExecutor::new(driver, clock);
+        let store = Arc::new(SqlStore(executor.clone()));
+        Self { outbox: store.clone(), endpoints: store, deliveries: Arc::new(executor) }
     }
-}
-
-fn executor(pool: &Pool, clock: LeaseClock) -> PostgresExecutor {
-    PostgresExecutor { pool: pool.clone(), clock }
 }

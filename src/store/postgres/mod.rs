@@ -1,10 +1,15 @@
-//! Stores in Postgres (feature `postgres`), for any number of nodes, through a pool of `tokio-postgres` connections.
+//! Stores in Postgres (feature `postgres`), for any number of nodes.
 //!
 //! Postgres 15 to 18 are supported. The tests run on the oldest and on the newest of these versions.
 //!
+//! The stores run their statements through a [`PostgresDriver`], so that they use the pool of the host. The feature
+//! `tokio-postgres-0_7` implements it for a pool of `deadpool-postgres` (module `tokio_postgres_0_7`). A host with another
+//! pool implements it. The feature `postgres` alone depends on no driver.
+//!
 //! ```no_run
+//! # #[cfg(feature = "tokio-postgres-0_7")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use forum_api::store::postgres::{connect, migrate};
+//! use forum_api::store::postgres::tokio_postgres_0_7::{connect, migrate};
 //! use forum_api::store::{Stores, WebhookStores};
 //!
 //! let pool = connect("postgres://forum:secret@localhost/forum", 16)?; // or the board's own pool
@@ -16,29 +21,16 @@
 //! # }
 //! ```
 //!
-//! Any pool of `deadpool-postgres` can be used. Set timeouts as [`connect`] does, and the recycling method `Fast`; only pools
-//! of [`connect`] check that connections respond, and limit the time for each of several hosts. After a failed statement of
-//! its own, a host passes the connection to [`close_if_lost`].
+//! Each operation is one statement in its own transaction at the isolation level `READ COMMITTED`. No statement holds a
+//! lock while it waits for the program. Statements do not deadlock, and a node can crash at any time. A statement names
+//! the columns that it reads, so that a migration that adds columns does not invalidate a prepared statement. At the log
+//! level `TRACE` each statement is logged without its parameters.
 //!
-//! `?` converts the errors of both crates to [`BackendError`](crate::host::BackendError) and
-//! [`BoardError::Internal`](crate::host::BoardError::Internal), which print as one sentence without values.
-//! [`Timestamp`](crate::model::Timestamp), the library's ids, [`Lookup`](crate::token::Lookup) and
-//! [`SecretDigest`](crate::token::SecretDigest) can be bound and read, so that a host can store tokens in its own tables.
-//! `examples/existing_board` is a board that shares its pool.
+//! # Sessions
 //!
-//! Each operation is one statement, prepared once for each connection, in its own transaction at the isolation level
-//! `READ COMMITTED`, the default of a connection of [`connect`]; [`migrate`] refuses a pool with another default. No
-//! statement holds a lock while it waits for the program. Statements do not deadlock, and a node can crash at any time.
-//! At the log level `TRACE` each statement is logged without its parameters.
-//!
-//! # PgBouncer
-//!
-//! The library runs behind PgBouncer 1.21 or later in transaction mode, with `max_prepared_statements` above 0, and in
-//! session mode with a `pool_size` of at least the sum of the connections of all processes. [`migrate`] calls
-//! [`check_pooler`], which refuses other configurations. [`connect`] sends no start-up options of its own, and sets its
-//! limits with a statement. In transaction mode this statement reaches only one of the shared sessions: limit all
-//! statements with a default of the role (`ALTER ROLE forum SET statement_timeout = '10s'`), or each transaction with
-//! `SET LOCAL`. [`migrate`] works through PgBouncer, because its lock ends with its transaction.
+//! A host with its own driver calls [`check_session`] once, when the program starts: it refuses an encoding other than
+//! UTF8, another isolation level, and time limits below 10 s. It creates the library's tables in its own migrations with
+//! [`MIGRATIONS`], and can compare them with [`schema_status`].
 //!
 //! # Tables
 //!
@@ -60,28 +52,24 @@
 //! ```
 
 mod audit;
+mod check;
 mod claim;
-mod columns;
 mod deliveries;
+mod driver;
 mod error;
 mod execute;
 mod executor;
-mod hosts;
-mod migrations;
-mod pool;
-mod pooler;
-mod session;
-mod tls;
-mod types;
+#[cfg(feature = "tokio-postgres-0_7")]
+pub mod tokio_postgres_0_7;
 
-pub use columns::read_token;
-pub use deadpool_postgres;
-pub use error::PostgresError;
-pub(crate) use error::{describe_db_error, describe_error};
-pub use execute::LeaseClock;
-pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
-#[doc(hidden)]
-pub use pool::forget_if_outdated;
-pub use pool::{check_writable, close_if_lost, connect, limit_wait};
-pub use pooler::check_pooler;
-pub use tokio_postgres;
+pub use check::{check_session, schema_status};
+pub use driver::{Parameter, PostgresDriver, RowReader};
+pub use error::{DatabaseError, PostgresError};
+pub use execute::{LeaseClock, limit_wait};
+
+use super::Migrations;
+use super::migrations::migrations;
+pub use super::sql::{ColumnError, Columns, read_token};
+
+/// Migrations of the library's tables.
+pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");

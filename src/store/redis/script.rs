@@ -3,8 +3,8 @@
 use redis::{ErrorKind, RedisResult, Script};
 
 use super::servers::Connection;
-use crate::model::Timestamp;
-use crate::rate_limit::{Budget, CLOCK_TOLERANCE, RateLimitDecision, WindowState};
+use crate::model::{CLOCK_TOLERANCE, Timestamp};
+use crate::rate_limit::{Budget, RateLimitDecision, WindowState};
 
 /// Maximum length of a window, in milliseconds. Numbers in Lua are exact up to about nine times this value.
 const MAX_WINDOW: u128 = 1_000_000_000_000_000;

@@ -8,6 +8,10 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::store::{AuditFilter, AuditRecord, AuditStore};
 
+const LIST: &str = "
+    SELECT id, occurred_at, actor, os_user, origin, address, action, target, details, count
+    FROM forum_api_audit_log WHERE TRUE";
+
 #[async_trait]
 impl<E: SqlExecutor> AuditStore for SqlStore<E> {
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
@@ -17,8 +21,7 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
     }
 
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
-        let sql = "SELECT * FROM forum_api_audit_log WHERE TRUE";
-        let mut list = Statement::new(sql, [filter.limit.into()]);
+        let mut list = Statement::new(LIST, [filter.limit.into()]);
         list.and("id =", filter.id.as_ref());
         list.and("actor =", filter.actor.as_ref());
         list.and("action =", filter.action.as_ref());

@@ -55,13 +55,14 @@ impl ScopeList {
 /// A column that is missing, has another type, or contains a malformed value. The reason does not contain the value.
 #[derive(Debug, thiserror::Error)]
 #[error("column {column}: {reason}")]
-pub(crate) struct ColumnError {
+pub struct ColumnError {
     pub(crate) column: String,
     reason: String,
 }
 
 impl ColumnError {
-    pub(crate) fn new(column: &str, reason: impl ToString) -> Self {
+    /// Creates the error of the column named `column`. The log shows `reason`, which must not contain the value.
+    pub fn new(column: &str, reason: impl ToString) -> Self {
         Self { column: column.into(), reason: reason.to_string() }
     }
 }
@@ -71,18 +72,27 @@ impl_into_backend_error!(ColumnError: ColumnError);
 pub(crate) type ColumnResult<T> = Result<T, ColumnError>;
 
 /// Columns of a row, by name. `None` is null.
-pub(crate) trait Columns {
+///
+/// # Errors
+/// Each method returns a [`ColumnError`] if the row has no column `name`, or if the column has another type.
+pub trait Columns {
     /// Returns an integer of any width.
-    fn integer(&self, name: &str) -> ColumnResult<Option<i64>>;
+    fn integer(&self, name: &str) -> Result<Option<i64>, ColumnError>;
 
-    fn boolean(&self, name: &str) -> ColumnResult<Option<bool>>;
+    /// Returns a boolean.
+    fn boolean(&self, name: &str) -> Result<Option<bool>, ColumnError>;
 
-    fn text(&self, name: &str) -> ColumnResult<Option<&str>>;
+    /// Returns a text.
+    fn text(&self, name: &str) -> Result<Option<&str>, ColumnError>;
 
-    fn bytes(&self, name: &str) -> ColumnResult<Option<&[u8]>>;
+    /// Returns a byte string.
+    fn bytes(&self, name: &str) -> Result<Option<&[u8]>, ColumnError>;
 
-    /// Returns a text with replacement characters for its malformed bytes.
-    fn lossy_text(&self, name: &str) -> ColumnResult<String>;
+    /// Returns a text that is not null, with replacement characters for its malformed bytes. In Postgres a text has
+    /// none.
+    fn lossy_text(&self, name: &str) -> Result<String, ColumnError> {
+        self.text(name)?.map(Into::into).ok_or_else(|| ColumnError::new(name, "unexpected null"))
+    }
 }
 
 impl<'a> dyn Columns + 'a {

@@ -10,18 +10,22 @@ use crate::model::{DeliveryId, EndpointId};
 use crate::store::{DeliveryFilter, QueueStats};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
 
-/// The attempts are joined so that a settlement between two statements does not separate them from their delivery.
-const FIND: &str = "
-    SELECT * FROM forum_api_deliveries LEFT JOIN forum_api_attempts ON delivery = id
-    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
-    ORDER BY number";
+/// Columns of a delivery and of an attempt.
+const COLUMNS: &str = "id, event, topic, endpoint, created_at, state, attempts, due_at,
+        number, attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers";
 
 /// See [`DeliveryStore::find`](crate::store::DeliveryStore::find).
 pub(crate) async fn find(
     executor: &impl SqlExecutor,
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-    let statement = Statement::new(FIND, [id.into()]);
+    // The attempts are joined so that a settlement between two statements does not separate them from their delivery.
+    let sql = format!(
+        "SELECT {COLUMNS} FROM forum_api_deliveries LEFT JOIN forum_api_attempts ON delivery = id
+        WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+        ORDER BY number"
+    );
+    let statement = Statement::new(sql, [id.into()]);
     let rows = executor.query(statement, read_attempted).await?;
     let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     Ok(deliveries
@@ -97,7 +101,7 @@ fn list_statement<E: SqlExecutor>(filter: &DeliveryFilter, states: &[DeliverySta
     let scan = |state: &str| {
         format!(
             "
-    SELECT * FROM forum_api_deliveries
+    SELECT id, event, topic, endpoint, created_at, state, attempts, due_at FROM forum_api_deliveries
     WHERE state = {state}{conditions}
         AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
     ORDER BY created_at DESC, id DESC LIMIT ?1",
@@ -108,7 +112,7 @@ fn list_statement<E: SqlExecutor>(filter: &DeliveryFilter, states: &[DeliverySta
     let sql = E::merge_scans(&states, scan);
     Statement {
         sql: format!(
-            "SELECT * FROM ({sql} ORDER BY created_at DESC, id DESC LIMIT ?1) AS listed
+            "SELECT {COLUMNS} FROM ({sql} ORDER BY created_at DESC, id DESC LIMIT ?1) AS listed
             LEFT JOIN forum_api_attempts ON delivery = listed.id
                 AND number = (SELECT max(number) FROM forum_api_attempts WHERE delivery = listed.id)"
         )

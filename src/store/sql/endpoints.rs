@@ -26,9 +26,15 @@ pub(crate) const UPDATE: &str = "
         auto_disabled = auto_disabled AND NOT ?6
     WHERE id = ?1 AND version = ?2";
 
-const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
+const FIND: &str = "
+    SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version, failing_since, is_slow,
+        auto_disabled
+    FROM forum_api_endpoints WHERE id = ?1";
 
-pub(crate) const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
+pub(crate) const ALL: &str = "
+    SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version, failing_since, is_slow,
+        auto_disabled
+    FROM forum_api_endpoints ORDER BY number";
 
 const DISABLE_IF_FAILING: &str = "
     UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1

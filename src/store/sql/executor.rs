@@ -16,6 +16,9 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// Deletes up to `?2` rows of the usage in the hours that began before `?1`, the oldest first.
     const SWEEP_USAGE: &'static str;
 
+    /// Deletes up to `?2` rows of the usage in the hours that began after `?1`, the newest first.
+    const SWEEP_USAGE_AHEAD: &'static str;
+
     /// Returns a query for the rows of one `scan` for each state. A scan has the SQL expression of its state, and is
     /// ordered and limited.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String;

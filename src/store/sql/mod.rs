@@ -15,11 +15,15 @@ mod statement;
 mod tokens;
 mod usage;
 
-pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_columns};
+#[cfg(any(feature = "sqlite", feature = "tokio-postgres-0_7"))]
+pub(super) use columns::text_columns;
+pub use columns::{ColumnError, Columns};
+pub(super) use columns::{ColumnResult, ScopeList};
 pub(super) use executor::{SqlExecutor, SqlStore, query_readable, readable};
+pub use rows::read_token;
 use rows::{read_attempt, read_event};
 pub(super) use rows::{
     read_claimed_event, read_delivery, read_delivery_count, read_endpoint, read_endpoint_stats,
-    read_idempotency_record, read_queue_stats, read_token, report_unreadable,
+    read_idempotency_record, read_queue_stats, report_unreadable,
 };
 pub(super) use statement::{Statement, Value};

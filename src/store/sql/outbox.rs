@@ -11,7 +11,8 @@ use crate::store::{FanOut, OutboxStore, Quarantine, QuarantinedEvent, StoredEven
 use crate::webhook::Event;
 
 const PENDING: &str = "
-    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+    SELECT number, id, topic, occurred_at, forum, request_id, body FROM forum_api_events
+    WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
     ORDER BY occurred_at, number LIMIT ?1";
 
 /// Events have numbers because an id that is not UTF-8 cannot be a parameter.

@@ -1,6 +1,6 @@
 //! Decoders of rows.
 
-use super::{ColumnResult, Columns, ScopeList};
+use super::{ColumnError, ColumnResult, Columns, ScopeList};
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
     AuditRecord, DeliveryCount, EndpointStats, IdempotencyProgress, IdempotencyRecord,
@@ -11,7 +11,15 @@ use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, PendingSecret, TransportError,
 };
 
-pub(crate) fn read_token(row: &dyn Columns) -> ColumnResult<TokenRecord> {
+/// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`,
+/// `revoked_at` and `last_used_at` of the table `forum_api_tokens`, which it finds by name.
+///
+/// [`Authorizer::load_token`](crate::host::Authorizer::load_token) calls it for the row of its query. No earlier column
+/// of the row may have one of these names.
+///
+/// # Errors
+/// [`ColumnError`] if a column is missing or cannot be decoded.
+pub fn read_token(row: &dyn Columns) -> Result<TokenRecord, ColumnError> {
     Ok(TokenRecord {
         lookup: row.value("lookup")?,
         digest: row.value("digest")?,

@@ -10,14 +10,14 @@ use crate::model::{
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
-/// Value of a parameter.
+/// Value of a parameter; `None` is null. A null also has a type, because a driver can prepare a statement with the types
+/// of its parameters.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    Null,
-    Integer(i64),
-    Boolean(bool),
-    Text(String),
-    Bytes(Vec<u8>),
+    Integer(Option<i64>),
+    Boolean(Option<bool>),
+    Text(Option<String>),
+    Bytes(Option<Vec<u8>>),
 }
 
 /// Statement with the placeholders `?1`, `?2` and so on, and the values of its parameters.
@@ -65,33 +65,35 @@ impl Statement {
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
+/// Implements the conversions of each type, and of an optional value of this type.
 macro_rules! values {
-    ($($from:ty, |$value:ident| $stored:expr;)+) => {$(
+    ($($from:ty: $kind:ident, |$value:ident| $stored:expr;)+) => {$(
         impl From<$from> for Value {
             fn from($value: $from) -> Self {
-                $stored
+                Self::$kind(Some($stored))
+            }
+        }
+
+        impl From<Option<$from>> for Value {
+            fn from(value: Option<$from>) -> Self {
+                Self::$kind(value.map(|$value| $stored))
             }
         }
     )+};
 }
 
 values! {
-    i64, |number| Self::Integer(number);
-    u32, |number| Self::Integer(number.into());
-    u16, |number| Self::Integer(number.into());
-    bool, |value| Self::Boolean(value);
-    String, |text| Self::Text(text);
-    &str, |text| Self::Text(text.into());
-    &[u8], |bytes| Self::Bytes(bytes.into());
-    Timestamp, |time| Self::Integer(time.as_millis());
-    &SecretDigest, |digest| digest.as_bytes().as_slice().into();
-    &EncryptedSecret, |secret| secret.as_bytes().into();
+    i64: Integer, |number| number;
+    u32: Integer, |number| number.into();
+    u16: Integer, |number| number.into();
+    bool: Boolean, |value| value;
+    String: Text, |text| text;
+    &str: Text, |text| text.into();
+    Vec<u8>: Bytes, |bytes| bytes;
+    &[u8]: Bytes, |bytes| bytes.into();
+    Timestamp: Integer, |time| time.as_millis();
+    &SecretDigest: Bytes, |digest| digest.as_bytes().into();
+    &EncryptedSecret: Bytes, |secret| secret.as_bytes().into();
 }
 
 macro_rules! texts {
@@ -99,6 +101,12 @@ macro_rules! texts {
         impl From<&$name> for Value {
             fn from(value: &$name) -> Self {
                 $as_text(value).into()
+            }
+        }
+
+        impl From<Option<&$name>> for Value {
+            fn from(value: Option<&$name>) -> Self {
+                Self::Text(value.map(|value| $as_text(value).into()))
             }
         }
     )+};

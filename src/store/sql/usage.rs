@@ -73,7 +73,14 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         self.0.query(usage, read).await
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        self.0.change(Statement::new(E::SWEEP_USAGE, [before.into(), limit.into()])).await
+    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64> {
+        let sweep = Statement::new(E::SWEEP_USAGE, [before.into(), limit.into()]);
+        let removed = self.0.change(sweep).await?;
+        let rest = i64::from(limit).saturating_sub_unsigned(removed);
+        if rest <= 0 {
+            return Ok(removed);
+        }
+        let sweep_ahead = Statement::new(E::SWEEP_USAGE_AHEAD, [after.into(), rest.into()]);
+        Ok(removed + self.0.change(sweep_ahead).await?)
     }
 }

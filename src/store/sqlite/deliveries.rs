@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::execute::{Result, all, change, changes, first};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::{SqliteExecutor, claim};
+use super::{SqliteExecutor, claim, times};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
@@ -18,7 +18,8 @@ use crate::store::sql::{
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
+    DueTimeLimits, EndpointStats, LibraryStore, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats,
+    Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -144,10 +145,29 @@ impl DeliveryStore for SqliteExecutor {
         .await
     }
 
-    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
+    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64> {
+        let is_ahead =
+            self.read(move |connection| times::is_any_ahead(connection, limits, now)).await?;
+        if !is_ahead {
+            return Ok(0);
+        }
+        self.write(move |connection| times::correct(connection, limits, now)).await
+    }
+
+    async fn queue_stats(
+        &self,
+        limits: DueTimeLimits,
+        now: Timestamp,
+    ) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-        let statement = Statement::new(QUEUE_STATS, [now.into(), max_depth.into()]);
-        let stats = self.query(statement, read_queue_stats).await?;
+        let limits = limits.with_tolerance();
+        let parameters = [
+            now.into(),
+            max_depth.into(),
+            now.saturating_add(limits.lease).into(),
+            now.saturating_add(limits.delay).into(),
+        ];
+        let stats = self.query(Statement::new(QUEUE_STATS, parameters), read_queue_stats).await?;
         Ok(stats.into_iter().next().unwrap_or_default())
     }
 
@@ -201,7 +221,8 @@ impl DeliveryStore for SqliteExecutor {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let retry = Statement::new(RETRY, [id.into(), now.into()]);
+        let max_lease_end = now.saturating_add(MAX_LEASE);
+        let retry = Statement::new(RETRY, [id.into(), now.into(), max_lease_end.into()]);
         Ok(self.change_audited(retry, audit).await? > 0)
     }
 

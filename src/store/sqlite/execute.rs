@@ -67,7 +67,6 @@ pub(super) fn all<T>(
 impl ToSql for Value {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         match self {
-            Self::Null => rusqlite::types::Null.to_sql(),
             Self::Integer(number) => number.to_sql(),
             Self::Boolean(value) => value.to_sql(),
             Self::Text(text) => text.to_sql(),

@@ -51,6 +51,8 @@ impl SqlExecutor for SqliteExecutor {
 
     const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
 
+    const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
+
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
         let scans = states
             .iter()
@@ -99,8 +101,9 @@ impl SqlExecutor for SqliteExecutor {
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
+        let too_new = now.saturating_add(TokenRecord::LAST_USED_RESOLUTION);
         self.database.write_detached(move |savepoint| {
-            change(savepoint, RECORD_USE, params![lookup, now, too_old]).map(drop)
+            change(savepoint, RECORD_USE, params![lookup, now, too_old, too_new]).map(drop)
         });
         Ok(())
     }

@@ -77,6 +77,7 @@ mod idempotency;
 mod migrations;
 mod outbox;
 mod pool;
+mod times;
 mod types;
 mod usage;
 mod webhook_key;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId};
-use forum_api::store::postgres::migrate;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::{ClaimBatch, Settlement, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use forum_api::store::postgres::{apply_migrations, migrate, schema_status};
+use forum_api::store::postgres::schema_status;
+use forum_api::store::postgres::tokio_postgres_0_7::{apply_migrations, migrate};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use forum_test_support::postgres::{pool, schema};
 

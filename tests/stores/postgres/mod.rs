@@ -8,8 +8,9 @@ mod session;
 mod tls;
 mod unreachable;
 
-pub(crate) use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{LeaseClock, migrate};
+use forum_api::store::postgres::LeaseClock;
+pub(crate) use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres::{pool, schema};
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use forum_api::model::{DeliveryId, UserId};
-use forum_api::store::postgres::deadpool_postgres::Client;
-use forum_api::store::postgres::migrate;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::{
     ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch,
     TokenStateFilter, WebhookStores,
 };
-use forum_api::test_util::audit_entry;
+use forum_api::test_util::{DUE_TIME_LIMITS, audit_entry};
 use forum_api::token::TokenState;
 use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
@@ -77,7 +77,8 @@ async fn run_each_operation(pool: &Pool) {
     let to = endpoint(1).id;
     let audit = audit_entry();
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
-    deliveries.queue_stats(now).await.unwrap();
+    deliveries.queue_stats(DUE_TIME_LIMITS, now).await.unwrap();
+    deliveries.correct_times(DUE_TIME_LIMITS, now).await.unwrap();
     deliveries.delivery_stats(now, now).await.unwrap();
     deliveries.endpoint_stats(now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();
@@ -97,7 +98,7 @@ async fn run_each_operation(pool: &Pool) {
     let tokens = &stores.tokens;
     tokens.set_label(&lookup(7), "x", &audit).await.unwrap();
     tokens.purge(now, 500, &audit).await.unwrap();
-    stores.usage.sweep(now, 500).await.unwrap();
+    stores.usage.sweep(now, now, 500).await.unwrap();
 }
 
 /// Returns each combination of filters for the first page and a later one, each with the index that the list scans.
@@ -202,7 +203,7 @@ async fn each_statement_searches_an_index() {
     migrate(&pool).await.unwrap();
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
-    assert_eq!(statements.len(), 23);
+    assert_eq!(statements.len(), 25);
     let stores = Stores::in_postgres(&pool);
     let webhooks = WebhookStores::in_postgres(&pool);
     let mut scans = Vec::new();

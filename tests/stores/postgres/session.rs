@@ -1,7 +1,7 @@
 //! Settings of connections, whatever the defaults of the database are.
 
-use forum_api::store::postgres::deadpool_postgres::{Manager, Pool};
-use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::{Manager, Pool};
+use forum_api::store::postgres::tokio_postgres_0_7::{connect, migrate};
 use forum_test_support::postgres::Database;
 use tokio_postgres::NoTls;
 

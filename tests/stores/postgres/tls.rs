@@ -1,6 +1,6 @@
 //! TLS to a real Postgres, with each `sslmode` and with certificates that must be refused.
 
-use forum_api::store::postgres::connect;
+use forum_api::store::postgres::tokio_postgres_0_7::connect;
 use forum_test_support::tls::{Certificate, TlsPostgres};
 
 const OTHER_HOST: &str = "the certificate is for another host name";

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
-use forum_api::store::postgres::{check_writable, connect};
+use forum_api::store::postgres::tokio_postgres_0_7::{check_writable, connect};
 use forum_api::token::SecretDigest;
 use forum_api::webhook::DeliveryState;
 
@@ -75,7 +75,7 @@ async fn a_malformed_value_is_an_error() {
 async fn broken_connections_are_replaced() {
     let address = schema().await;
     let tables = pool(&address, 4);
-    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    forum_api::store::postgres::tokio_postgres_0_7::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
     for _ in 0..3 {
         let each = (0..8).map(|_| {
@@ -94,7 +94,7 @@ async fn broken_connections_are_replaced() {
 async fn statements_are_prepared_again_after_a_change_of_a_column() {
     let address = schema().await;
     let tables = pool(&address, 2);
-    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    forum_api::store::postgres::tokio_postgres_0_7::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
     let find = async || tokens.find(&lookup(1)).await;
     let other = pool(&address, 1).get().await.unwrap();
@@ -135,7 +135,7 @@ async fn terminate_connections(address: &str, tables: &Pool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_refuse_writes_are_closed() {
     let tables = pool(&schema().await, 2);
-    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    forum_api::store::postgres::tokio_postgres_0_7::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
     for is_store in [true, false] {
         let clients = try_join!(tables.get(), tables.get()).unwrap();
@@ -144,12 +144,12 @@ async fn connections_that_refuse_writes_are_closed() {
             client.batch_execute(refuse).await.unwrap();
         }
         drop(clients);
-        let reason = "cannot execute UPDATE in a read-only transaction (25006)";
         if is_store {
             let used = tokens.record_use(&lookup(1), at(0)).await;
-            assert_overloaded(used, reason);
+            assert_overloaded(used, "cannot execute UPDATE in a read-only transaction (25006)");
         } else {
-            assert_overloaded(check_writable(&tables).await, reason);
+            let checked = check_writable(&tables).await;
+            assert_overloaded(checked, "cannot execute INSERT in a read-only transaction (25006)");
         }
         assert_eq!(tables.status().size, 0);
     }
@@ -247,7 +247,7 @@ async fn connections_that_stop_responding_are_replaced_together() {
     let behind_proxy = address.replace(&format!("@{server}/"), &format!("@{proxy}/"));
     assert_ne!(behind_proxy, address);
     let tables = pool(&behind_proxy, 4);
-    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    forum_api::store::postgres::tokio_postgres_0_7::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
     let wanted = lookup(1);
     let limit = Duration::from_secs(6);

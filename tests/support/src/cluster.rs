@@ -1,5 +1,6 @@
 //! A board with several nodes.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -7,6 +8,7 @@ use tempfile::TempDir;
 use tokio::task::block_in_place;
 
 use crate::connection::Nodes;
+use crate::link::Link;
 use crate::node::{Node, api_address};
 use crate::postgres::Database;
 use crate::prerequisites::BackendUrls;
@@ -76,6 +78,32 @@ impl Cluster {
         self.servers.push(server);
         self.nodes.add(api_address(&greeting));
         greeting
+    }
+
+    /// Starts another server, which reaches Postgres through a link.
+    pub fn add_server_behind(&mut self, link: &Link) {
+        let url = self.database.url();
+        let (user, rest) = url.split_once('@').unwrap();
+        let (_, name) = rest.split_once('/').unwrap();
+        let linked = format!("{user}@{}/{name}", link.address);
+        for option in &mut self.options {
+            if *option == url {
+                option.clone_from(&linked);
+            }
+        }
+        self.add_server();
+        for option in &mut self.options {
+            if *option == linked {
+                option.clone_from(&url);
+            }
+        }
+    }
+
+    /// Returns the address of Postgres.
+    pub fn postgres_address(&self) -> SocketAddr {
+        let url = self.database.url();
+        let (_, rest) = url.split_once('@').unwrap();
+        rest.split(['/', '?']).next().unwrap().parse().unwrap()
     }
 
     /// Starts another worker.

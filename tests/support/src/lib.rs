@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod connection;
 pub mod directory;
 pub mod endless_body;
+pub mod link;
 pub mod node;
 pub mod postgres;
 pub mod prerequisites;

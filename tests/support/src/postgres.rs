@@ -5,8 +5,8 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, thread};
 
-use forum_api::store::postgres::connect;
-use forum_api::store::postgres::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::connect;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
 use tokio::runtime::Builder;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 

@@ -124,10 +124,12 @@ impl WorkerFixture {
         });
     }
 
-    /// Returns the calls of the worker since the last call of this function, without those for metrics.
+    /// Returns the calls of the worker since the last call of this function, without those for metrics and for
+    /// the correction of times.
     pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
         let mut counts = self.calls.take_counts();
         counts.remove("deliveries.queue_stats");
+        counts.remove("deliveries.correct_times");
         counts
     }
 

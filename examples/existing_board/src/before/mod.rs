@@ -27,7 +27,7 @@ impl Club {
         let client = pool.get().await?;
         client.batch_execute(include_str!("schema.sql")).await?;
         drop(client);
-        let migrated = forum_api::store::postgres::migrate(&pool).await; // Added.
+        let migrated = forum_api::store::postgres::tokio_postgres_0_7::migrate(&pool).await; // Added.
         migrated.map_err(|error| ReplyError::Failed(error.into()))?; // Added.
         Ok(Self { pool, pause })
     }

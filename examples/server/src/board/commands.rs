@@ -16,7 +16,7 @@ use forum_api::model::{
 use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef};
 use super::db::{LogPosition, ReadKind};
-use super::locks::LockTarget;
+use super::locks::{LockTarget, PostTarget};
 use super::markdown::BodyHtml;
 use super::settings::BODY_MAX;
 use super::{
@@ -129,9 +129,18 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<InForum<Post>> {
         let thread = thread.to_i64()?;
         let html = render(by, &reply.body).await?;
-        self.act(by, LockTarget::Thread(thread), move |command| {
-            Box::pin(posts::reply(command, thread, reply, html))
-        })
+        let actor: Arc<Actor> = by.extension().cloned()?;
+        let answered = reply.in_reply_to.clone();
+        self.act_on(
+            by,
+            LockTarget::Thread(thread),
+            move |tx, now| {
+                Box::pin(async move {
+                    posts::load_for_reply(tx, &actor, thread, answered.as_ref(), now).await
+                })
+            },
+            move |command, context| Box::pin(posts::reply(command, context, reply, html)),
+        )
         .await
     }
 
@@ -146,16 +155,22 @@ impl host::Board for ReferenceBoard {
             Some(body) => Some(render(by, body).await?),
             None => None,
         };
-        self.act(by, LockTarget::Post(at.1), move |command| {
-            Box::pin(posts::edit(command, at, edit, html))
-        })
+        self.act(
+            by,
+            LockTarget::Post(PostTarget { thread: Some(at.0), post: at.1 }),
+            move |command| Box::pin(posts::edit(command, at, edit, html)),
+        )
         .await
     }
 
     async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, LockTarget::Post(at.1), move |command| Box::pin(posts::delete(command, at)))
-            .await
+        self.act(
+            by,
+            LockTarget::Post(PostTarget { thread: Some(at.0), post: at.1 }),
+            move |command| Box::pin(posts::delete(command, at)),
+        )
+        .await
     }
 
     async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {

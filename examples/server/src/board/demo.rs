@@ -243,7 +243,7 @@ impl<'a> DemoWriter<'a> {
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;
-            post_insert::insert_reply(self.tx, forum, &slot, new).await?;
+            post_insert::insert_reply(self.tx, forum, &slot, new, None).await?;
         } else {
             let thread = post_insert::insert_thread(self.tx, forum, title, new).await?.thread;
             self.threads.insert(title, thread);

@@ -9,11 +9,13 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::store::ErasedMember;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::OpenFlags;
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use super::ReferenceBoard;
-use super::db::{BoardDatabase, Transaction, bind};
+use super::db::{BoardDatabase, Connection, Transaction, Writer, bind};
+use super::removal::ContentOfMember;
 use super::{accounts, locks};
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
@@ -23,7 +25,15 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Removes the deleted posts of a member, and the threads that the member started. A rating of a removed post no longer
 /// counts as one by its rater, because it would become a rating without a post.
-const POSTS: [&str; 5] = [
+const POSTS: [&str; 6] = [
+    // The threads are hidden, so their posts are not to count on profiles.
+    "UPDATE member SET post_count = post_count - part.posts
+    FROM (
+        SELECT thread_author.author_id, CAST(sum(counted) AS BIGINT) AS posts
+        FROM thread JOIN thread_author ON thread_author.thread_id = thread.id
+        WHERE thread.author_id = ?1 AND counted <> 0 GROUP BY thread_author.author_id
+    ) AS part
+    WHERE member.id = part.author_id",
     "UPDATE rating SET rater_id = NULL
     WHERE post_id IN (
         SELECT post.id FROM post JOIN thread ON thread.id = post.thread_id WHERE thread.author_id = ?1
@@ -40,7 +50,12 @@ const POSTS: [&str; 5] = [
 
 /// Removes the account. Foreign keys remove the rows of the account, and the author of other rows.
 const ACCOUNT: [&str; 4] = [
-    "UPDATE thread SET last_author_id = NULL WHERE last_author_id = ?1",
+    "UPDATE thread SET last_author_id = NULL
+    WHERE last_author_id = ?1 AND id IN (
+        SELECT thread_id FROM thread_author WHERE author_id = ?1
+        UNION ALL
+        SELECT id FROM thread WHERE author_id = ?1
+    )",
     "UPDATE post SET edit_reason = NULL WHERE edited_by = ?1 AND edit_reason IS NOT NULL",
     "DELETE FROM message WHERE id IN (
         SELECT message_id FROM message_copy WHERE owner_id = ?1
@@ -71,6 +86,20 @@ impl ReferenceBoard {
     /// # Errors
     /// If the member does not exist, is the last administrator who can sign in, or has posts that are not deleted.
     pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
+        self.read_snapshot(move |connection| {
+            Box::pin(async move { check_erasable(connection, member, with_posts).await.map(drop) })
+        })
+        .await?;
+        let mut rest = Some(ContentOfMember::new(member, with_posts));
+        while let Some(content) = rest {
+            let began = Instant::now();
+            rest = self
+                .database
+                .write(Writer::Operator, move |tx| Box::pin(content.remove_batch(tx)))
+                .await?;
+            // Other commands run meanwhile.
+            sleep(began.elapsed()).await;
+        }
         self.database
             .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
             .await
@@ -115,9 +144,29 @@ impl ReferenceBoard {
 
 /// Removes the former versions of rows from the tables, and their values from the statistics.
 const VACUUM: &str = "
-    VACUUM (ANALYZE, INDEX_CLEANUP ON) member, thread, post, post_text, poll, poll_option, rating, message,
+    VACUUM (ANALYZE, INDEX_CLEANUP ON) member, thread, thread_author, post, post_text, poll, poll_option, rating, message,
         message_copy, forum_api_tokens, forum_api_idempotency_keys, forum_api_events, forum_api_deliveries,
         forum_api_attempts, forum_api_endpoints, forum_api_audit_log";
+
+/// Returns the name of a member who can be erased.
+async fn check_erasable(
+    connection: &Connection<'_>,
+    member: i64,
+    with_posts: bool,
+) -> BoardResult<String> {
+    let find_name = "SELECT username FROM member WHERE id = ?1";
+    let name: String = connection
+        .first(find_name, bind![member], |row| row.value("username"))
+        .await?
+        .ok_or_else(|| BoardError::not_found(format!("unknown member \"{member}\"")))?;
+    accounts::check_not_last_administrator(connection, member, &name).await?;
+    let find_post = "SELECT 1 FROM post WHERE author_id = ?1 AND state <> 'deleted' LIMIT 1";
+    if with_posts && connection.any(find_post, bind![member]).await? {
+        let reason = "a post of the member was restored meanwhile; run the command again";
+        return Err(BoardError::conflict(reason));
+    }
+    Ok(name)
+}
 
 async fn erase(
     tx: &Transaction<'_>,
@@ -126,19 +175,9 @@ async fn erase(
     entry: AuditEntry,
 ) -> BoardResult<()> {
     locks::board(tx).await?;
-    let find = "SELECT username FROM member WHERE id = ?1";
-    let name: String = tx
-        .first(find, bind![member], |row| row.value("username"))
-        .await?
-        .ok_or_else(|| BoardError::not_found(format!("unknown member \"{member}\"")))?;
-    accounts::check_not_last_administrator(tx, member, &name).await?;
+    let name = check_erasable(tx, member, with_posts).await?;
     let mut erased = ErasedMember::new(UserId::from(member), &name);
     if with_posts {
-        let find = "SELECT 1 FROM post WHERE author_id = ?1 AND state <> 'deleted' LIMIT 1";
-        if tx.any(find, bind![member]).await? {
-            let reason = "a post of the member was restored meanwhile; run the command again";
-            return Err(BoardError::conflict(reason));
-        }
         erased = erased.with_content();
     }
     for (statement, parameters) in erased.statements() {
@@ -170,7 +209,7 @@ async fn erase(
 /// Rewrites the search index and the file without the content of free pages, and empties the log.
 fn rewrite(path: &Path) -> BackendResult<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = rusqlite::Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM")?;
     // A checkpoint does not wait for another one, such as that of the server after `VACUUM`.

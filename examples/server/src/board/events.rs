@@ -6,7 +6,7 @@ use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
 
 use super::access::actor::Actor;
-use super::db::Transaction;
+use super::db::{LastChange, Transaction};
 use super::texts::Texts;
 
 /// The time of one command, and its events, which are written at its end.
@@ -23,11 +23,19 @@ pub struct EventRecorder {
     /// `false` if no webhook endpoint is enabled: events are then not recorded. `true` if this is not known.
     pub has_endpoints: bool,
     recorded: Vec<Event>,
+    is_committed: bool,
 }
 
 impl EventRecorder {
     pub const fn at(now: Timestamp) -> Self {
-        Self { now, actor: None, request: None, has_endpoints: true, recorded: Vec::new() }
+        Self {
+            now,
+            actor: None,
+            request: None,
+            has_endpoints: true,
+            recorded: Vec::new(),
+            is_committed: false,
+        }
     }
 
     /// Records an event, unless no webhook endpoint is enabled.
@@ -42,10 +50,25 @@ impl EventRecorder {
         Ok(())
     }
 
-    /// Writes the recorded events to the outbox.
-    pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
-        for event in &self.recorded {
-            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
+    /// Runs `change`, writes the recorded events to the outbox, and commits. The command can neither run another
+    /// statement nor record another event.
+    pub async fn commit_with(
+        &mut self,
+        tx: &Transaction<'_>,
+        change: Option<LastChange<'_>>,
+    ) -> BoardResult<()> {
+        let insert =
+            |event: &Event| LastChange::Texts(Event::INSERT_SQL, event.insert_parameters().into());
+        let changes: Vec<_> = change.into_iter().chain(self.recorded.iter().map(insert)).collect();
+        tx.commit_with(&changes).await?;
+        self.is_committed = true;
+        Ok(())
+    }
+
+    /// Commits, unless the command has, and returns the events.
+    pub async fn commit(mut self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
+        if !self.is_committed {
+            self.commit_with(tx, None).await?;
         }
         Ok(self.recorded)
     }

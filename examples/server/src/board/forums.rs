@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Forum, ForumId, is_blank, is_single_line};
@@ -12,11 +12,21 @@ use super::access::actor::Actor;
 use super::access::groups::Groups;
 use super::access::permissions::AccessLists;
 use super::db::{Connection, Row, Transaction, bind};
-use super::locks;
+use super::{forum_count, locks};
 
-const LIST: &str = "
-    SELECT id, parent_id, title, description, position, thread_count, post_count, last_activity_at
-    FROM forum";
+static LIST: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT
+            forum.id, parent_id, title, description, position, {},
+            (
+                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+                ORDER BY last_activity_at DESC LIMIT 1
+            ) AS last_activity_at
+        FROM forum {}",
+        forum_count::COLUMNS,
+        forum_count::JOIN,
+    )
+});
 
 /// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult<Vec<Forum>> {
@@ -34,7 +44,7 @@ pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult
         children.entry(parent).or_default().push((id, forum));
         Ok(Continue(()))
     };
-    connection.each_row(LIST, &[], read).await?;
+    connection.each_row(&LIST, &[], read).await?;
     for siblings in children.values_mut() {
         siblings.sort_by_key(|(_, forum)| Reverse(forum.position));
     }

@@ -1,10 +1,14 @@
 //! Lists of members, forums, threads, posts and nodes for the operator, without visibility checks.
 
+use std::sync::LazyLock;
+
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
+use super::accounts::post_count;
 use super::db::{Connection, Row, bind, stored};
+use super::forum_count;
 use crate::database_lock::Node;
 
 #[derive(Debug, Serialize)]
@@ -21,11 +25,15 @@ pub struct MemberListing {
 
 /// Lists all members, the newest first.
 pub async fn members(connection: &Connection<'_>) -> BoardResult<Vec<MemberListing>> {
-    let list = "
-        SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
-        ORDER BY id DESC";
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT id, username, groups, banned, joined_at, last_seen_at, {} AS post_count FROM member
+            ORDER BY id DESC",
+            post_count::SHOWN,
+        )
+    });
     connection
-        .all(list, &[], |row| {
+        .all(&QUERY, &[], |row| {
             Ok(MemberListing {
                 user_id: row.id("id")?,
                 username: row.value("username")?,
@@ -55,11 +63,16 @@ pub struct ForumListing {
 
 /// Lists all forums by id.
 pub async fn forums(connection: &Connection<'_>) -> BoardResult<Vec<ForumListing>> {
-    let list = "
-        SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
-        FROM forum ORDER BY id";
+    static LIST: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT id, parent_id, title, read_groups, start_groups, reply_groups, {}
+            FROM forum {} ORDER BY id",
+            forum_count::COLUMNS,
+            forum_count::JOIN,
+        )
+    });
     connection
-        .all(list, &[], |row| {
+        .all(&LIST, &[], |row| {
             Ok(ForumListing {
                 forum_id: row.id("id")?,
                 parent_id: row.maybe_id("parent_id")?,
@@ -89,19 +102,23 @@ pub struct ThreadListing {
     pub last_activity_at: Timestamp,
 }
 
-/// Lists the threads of a forum, or of all forums, the newest first.
+/// Lists threads of a forum, or of all forums, the newest first: up to `rows` threads with smaller ids than `before`.
 pub async fn threads(
     connection: &Connection<'_>,
     forum: Option<i64>,
+    before: i64,
+    rows: i64,
 ) -> BoardResult<Vec<ThreadListing>> {
-    let list = "
-        SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
-        FROM thread LEFT JOIN member ON member.id = author_id
-        WHERE forum_id = coalesce(?1, forum_id)
-        ORDER BY thread.id DESC";
-    let parameters = bind![forum];
+    static OF_ALL: LazyLock<String> = LazyLock::new(|| threads_query(""));
+    static OF_FORUM: LazyLock<String> = LazyLock::new(|| threads_query("AND forum_id = :forum"));
+    let of_all = bind! { ":before": before, ":rows": rows };
+    let of_forum = bind! { ":before": before, ":rows": rows, ":forum": forum };
+    let (query, parameters) = match forum {
+        None => (&*OF_ALL, &of_all[..]),
+        Some(_) => (&*OF_FORUM, &of_forum[..]),
+    };
     connection
-        .all(list, parameters, |row| {
+        .all(query, parameters, |row| {
             Ok(ThreadListing {
                 thread_id: row.id("id")?,
                 forum_id: row.id("forum_id")?,
@@ -117,6 +134,21 @@ pub async fn threads(
         .await
 }
 
+fn threads_query(condition: &str) -> String {
+    format!(
+        "SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
+        FROM thread LEFT JOIN member ON member.id = author_id
+        WHERE thread.id < :before {condition}
+        ORDER BY thread.id DESC LIMIT :rows"
+    )
+}
+
+pub async fn count_threads(connection: &Connection<'_>, forum: Option<i64>) -> BoardResult<usize> {
+    let count = "
+        SELECT count(*) AS threads FROM thread WHERE forum_id = ?1 OR CAST(?1 AS BIGINT) IS NULL";
+    connection.one(count, bind![forum], |row| row.count("threads")).await
+}
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PostListing {
@@ -128,17 +160,19 @@ pub struct PostListing {
     pub body: String,
 }
 
-/// Lists the posts in a state, the newest first.
+/// Lists posts in a hidden state, the newest first: up to `rows` posts with smaller ids than `before`.
 pub async fn posts(
     connection: &Connection<'_>,
     state: ContentState,
+    before: i64,
+    rows: i64,
 ) -> BoardResult<Vec<PostListing>> {
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
-        WHERE state = ?1
-        ORDER BY post.id DESC";
-    let parameters = bind![stored(state)];
+        WHERE state = ?1 AND state <> 'visible' AND post.id < ?2
+        ORDER BY post.id DESC LIMIT ?3";
+    let parameters = bind![stored(state), before, rows];
     connection
         .all(list, parameters, |row| {
             Ok(PostListing {
@@ -150,6 +184,12 @@ pub async fn posts(
             })
         })
         .await
+}
+
+pub async fn count_posts(connection: &Connection<'_>, state: ContentState) -> BoardResult<usize> {
+    let count = "
+        SELECT count(*) AS posts FROM post WHERE state = ?1 AND state <> 'visible'";
+    connection.one(count, bind![stored(state)], |row| row.count("posts")).await
 }
 
 /// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.

@@ -16,8 +16,7 @@ use super::settings::RECIPIENTS_MAX;
 pub enum LockTarget {
     Nothing,
     Thread(i64),
-    /// The thread and the author of a post.
-    Post(i64),
+    Post(PostTarget),
     /// The thread of a poll.
     Poll(i64),
     Member(UserRef),
@@ -74,13 +73,30 @@ const RECIPIENTS: &str = members!(
         WHERE key <= 2 * coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)"
 );
 
+/// A thread, and the author of a post in it.
+#[derive(Clone, Copy, Debug)]
+pub struct PostTarget {
+    /// The thread of the path, which may not be that of the post; `None` if it is not known.
+    pub thread: Option<i64>,
+    pub post: i64,
+}
+
 impl LockTarget {
+    /// Returns the thread that the target locks, if it is known before.
+    pub const fn thread(&self) -> Option<i64> {
+        match self {
+            Self::Thread(thread) => Some(*thread),
+            Self::Post(target) => target.thread,
+            _ => None,
+        }
+    }
+
     /// Locks the thread of the target, and then the members: those of the target, and `member`.
     pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
         let (sql, id) = match self {
             Self::Nothing => return members(tx, &Vec::from_iter(member)).await,
             Self::Thread(id) => (THREAD, *id),
-            Self::Post(id) => (POST, *id),
+            Self::Post(target) => (POST, target.post),
             Self::Poll(id) => (POLL, *id),
             Self::MessageCopy(id) => (SENDER, *id),
             Self::Member(UserRef::Id(id)) => {
@@ -131,60 +147,20 @@ fn array(ids: &[i64]) -> String {
     format!("{{{}}}", texts.join(","))
 }
 
-/// Locks the threads of several posts, then the authors of these posts and of the visible posts in threads whose first
-/// posts are among them, and then the forums.
+/// Locks the threads of several posts, then the authors of these posts.
 pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
-    const STATEMENTS: [&str; 3] = [
+    const STATEMENTS: [&str; 2] = [
         "SELECT id FROM thread WHERE id IN (
             SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
         ) ORDER BY id FOR NO KEY UPDATE",
         "SELECT id FROM member WHERE id IN (
             SELECT author_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
-            UNION ALL
-            SELECT post.author_id FROM post JOIN thread ON thread.id = post.thread_id
-            WHERE thread.first_post_id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) AND post.state = 'visible'
-                AND thread.id IN (
-                    SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
-                )
-        ) ORDER BY id FOR NO KEY UPDATE",
-        "SELECT id FROM forum WHERE id IN (
-            SELECT forum_id FROM thread WHERE id IN (
-                SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
-            )
         ) ORDER BY id FOR NO KEY UPDATE",
     ];
     for sql in STATEMENTS {
         lock(tx, sql, bind![array(posts)]).await?;
     }
     Ok(())
-}
-
-/// Locks the forum, or the forum of a thread, if the transaction runs again after a conflict. Conflicts are rare, and a
-/// lock in each first attempt would block other commands of the forum for longer.
-pub async fn forum_of_conflict(
-    tx: &Transaction<'_>,
-    forum: Option<i64>,
-    thread: Option<i64>,
-) -> BoardResult<()> {
-    let sql = "
-        SELECT id FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
-        FOR NO KEY UPDATE";
-    match &tx.driver {
-        Driver::Postgres(postgres) if postgres.is_repeated() => {
-            let parameters = bind! { ":forum": forum, ":thread": thread };
-            lock(tx, sql, parameters).await
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Locks the authors of the visible posts of a thread.
-pub async fn authors(tx: &Transaction<'_>, thread: i64) -> BoardResult<()> {
-    let sql = "
-        SELECT id FROM member
-        WHERE id = ANY (ARRAY(SELECT DISTINCT author_id FROM post WHERE thread_id = ?1 AND state = 'visible'))
-        ORDER BY id FOR NO KEY UPDATE";
-    lock(tx, sql, bind![thread]).await
 }
 
 /// Locks a member and all administrators, so that two commands do not remove the last two administrators at the same
@@ -200,7 +176,7 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> Boa
 pub async fn board(tx: &Transaction<'_>) -> BoardResult<()> {
     tx.execute_batch(tx.dialect(
         "",
-        "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
+        "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum, forum_count IN EXCLUSIVE MODE",
     ))
     .await
 }

@@ -1,6 +1,7 @@
 //! The board and its transactions.
 
 use std::fmt;
+use std::future::ready;
 use std::sync::Arc;
 
 use deadpool_postgres::Pool;
@@ -11,12 +12,13 @@ use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
 use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
+use futures_util::future::join3;
 
 use super::access::actor::Actor;
 use super::access::board_rules::BoardRulesCache;
 use super::accounts::last_seen::LastSeenTimes;
 use super::db::{
-    BoardDatabase, LogPosition, Query, ReadKind, Replicas, Transaction, TransactionFuture,
+    BoardDatabase, LogPosition, Query, ReadKind, Replicas, Transaction, TransactionFuture, Writer,
 };
 use super::events::{Command, EventRecorder};
 use super::locks::LockTarget;
@@ -164,14 +166,23 @@ impl ReferenceBoard {
         &self,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
+        self.write_by(Writer::Operator, change).await
+    }
+
+    /// Changes the board like [`write`](Self::write).
+    async fn write_by<T: Send + 'static>(
+        &self,
+        by: Writer,
+        change: impl RecordedChange<T> + Clone + 'static,
+    ) -> BoardResult<T> {
         let clock = self.clock.clone();
         let (done, events): (T, Vec<Event>) = self
             .database
-            .write(move |tx| {
+            .write(by, move |tx| {
                 Box::pin(async move {
                     let mut events = EventRecorder::at(clock.now());
                     let done = change(tx, &mut events).await?;
-                    Ok((done, events.write(tx).await?))
+                    Ok((done, events.commit(tx).await?))
                 })
             })
             .await?;
@@ -252,23 +263,56 @@ impl ReferenceBoard {
         target: LockTarget,
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
+        self.act_on(by, target, load_nothing, move |arguments, ()| command(arguments)).await
+    }
+
+    /// Changes the board as [`act`](Self::act) does, with what `load` reads after the rows are locked. On Postgres the
+    /// statements that lock and read are sent together. `load` gets the time before the wait for the locks.
+    pub(super) async fn act_on<T: Send + 'static, L: Send + 'static>(
+        &self,
+        by: &MemberCaller,
+        target: LockTarget,
+        load: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> TransactionFuture<'a, L>
+        + Clone
+        + Send
+        + 'static,
+        command: impl for<'a> FnOnce(Command<'a>, L) -> TransactionFuture<'a, T>
+        + Clone
+        + Send
+        + 'static,
+    ) -> BoardResult<T> {
         let member = by.user_id().to_i64()?;
         let request = by.request().clone();
         let texts = self.texts;
         let rules = self.rules.clone();
-        self.write_locked(target, member, move |tx, events| {
+        let clock = self.clock.clone();
+        let writer = Writer::Member { thread: target.thread() };
+        self.write_by(writer, move |tx, events| {
             Box::pin(async move {
-                let actor = Actor::acting(tx, member, &rules, texts).await?;
+                let (locked, actor, loaded) = join3(
+                    target.lock(tx, Some(member)),
+                    Actor::acting(tx, member, &rules, texts),
+                    load(tx, clock.now()),
+                )
+                .await;
+                locked?;
+                let actor = actor?;
+                let loaded = loaded?;
+                events.now = clock.now();
                 events.actor = actor.member;
                 // The transaction may be repeated.
                 request.discard_events();
                 events.request = Some(request);
                 events.has_endpoints = actor.has_endpoints;
-                command((tx, events, &actor, texts)).await
+                command((tx, events, &actor, texts), loaded).await
             })
         })
         .await
     }
+}
+
+fn load_nothing<'a>(_: &'a Transaction<'a>, _: Timestamp) -> TransactionFuture<'a, ()> {
+    Box::pin(ready(Ok(())))
 }
 
 /// A change that records its events.

@@ -1,5 +1,6 @@
 //! Subscriptions to forums and threads.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, CreateOutcome};
@@ -13,21 +14,30 @@ use super::access::visibility::{self, ContentRef, Visibility, sees_forum, sees_t
 use super::db::{Connection, Row, bind};
 use super::events::Command;
 
-const SELECT: &str = "
-    SELECT
-        subscription.id, subscription.target = 'thread' AS is_thread, subscription.target_id, subscription.forum_id,
-        coalesce(thread.title, forum.title) AS title, subscription.created_at
-    FROM subscription
-    JOIN forum ON forum.id = subscription.forum_id
-    LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
-    WHERE subscription.member_id = :member";
+const COLUMNS: &str = "
+    subscription.id, subscription.target = 'thread' AS is_thread, subscription.target_id, subscription.forum_id,
+    coalesce(thread.title, forum.title) AS title, subscription.created_at";
 
-/// Query of a list: scans an index by time from the page key on, and skips hidden items.
+const JOINS: &str = "
+    JOIN forum ON forum.id = subscription.forum_id
+    LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id";
+
+/// Maximum number of subscriptions that are read for a page. The page ends early if it skips many hidden targets.
+const MAX_READ: usize = 128;
+
+/// Query of a list: reads an index by time from the page key on, and skips hidden targets. If more subscriptions follow than
+/// may be read, the first of these is in the last row.
 fn list_query(condition: &str) -> String {
+    let read = format!(
+        "FROM subscription
+        WHERE member_id = :member AND {condition} AND (created_at, id) < (:time, :id)
+        ORDER BY created_at DESC, id DESC"
+    );
     format!(
-        "{SELECT} AND {condition}
-            AND (subscription.created_at, subscription.id) < (:time, :id)
-            AND {} AND (subscription.target = 'forum' OR {})
+        "WITH unread (id) AS (SELECT id {read} LIMIT 1 OFFSET {MAX_READ})
+        SELECT {COLUMNS}, coalesce(subscription.id = (SELECT id FROM unread), FALSE) AS is_unread
+        FROM (SELECT * {read} LIMIT {MAX_READ} + 1) AS subscription {JOINS}
+        WHERE {} AND (subscription.target = 'forum' OR {}) OR subscription.id = (SELECT id FROM unread)
         ORDER BY subscription.created_at DESC, subscription.id DESC LIMIT :rows",
         sees_forum("subscription.forum_id"),
         sees_thread(),
@@ -36,7 +46,7 @@ fn list_query(condition: &str) -> String {
 
 static ALL: LazyLock<String> = LazyLock::new(|| list_query("CAST(:target AS TEXT) IS NULL"));
 
-static OF_TARGET: LazyLock<String> = LazyLock::new(|| list_query("subscription.target = :target"));
+static OF_TARGET: LazyLock<String> = LazyLock::new(|| list_query("target = :target"));
 
 /// Lists the subscriptions to content that the member sees, newest first.
 pub async fn list(
@@ -50,15 +60,28 @@ pub async fn list(
         ":target": list.filter.target.map(target_name), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(),
     };
-    let query = match list.filter.target {
-        Some(_) => &*OF_TARGET,
-        None => &*ALL,
+    let query = list.filter.target.map_or(&*ALL, |_| &*OF_TARGET);
+    let mut next = None;
+    let mut items = Vec::with_capacity(list.limit.get());
+    let mut last_id = 0;
+    let read = |row: &Row<'_>| {
+        let (id, subscription) = read(row)?;
+        if row.value("is_unread")? {
+            // The next page begins with this row.
+            next = Some(PageKey::from_time_and_id(subscription.created_at, &(id + 1)));
+            return Ok(Break(()));
+        }
+        if items.len() == list.limit.get() {
+            let last: Option<&Subscription> = items.last();
+            next = last.map(|last| PageKey::from_time_and_id(last.created_at, &last_id));
+            return Ok(Break(()));
+        }
+        last_id = id;
+        items.push(subscription);
+        Ok(Continue(()))
     };
-    let rows = connection.all(query, &visibility.with(parameters), read).await?;
-    let page = Page::from_overfetch(rows, list.limit, |(id, last): &(i64, Subscription)| {
-        PageKey::from_time_and_id(last.created_at, id)
-    });
-    Ok(page.map(|(_, subscription)| subscription))
+    connection.each_row(query, &visibility.with(parameters), read).await?;
+    Ok(Page { items, next })
 }
 
 pub async fn subscribe(
@@ -115,7 +138,11 @@ async fn load(
     (target, id): (SubscriptionTargetKind, i64),
 ) -> BoardResult<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
+        format!(
+            "SELECT {COLUMNS} FROM subscription {JOINS}
+            WHERE subscription.member_id = :member AND subscription.target = :target
+                AND subscription.target_id = :id"
+        )
     });
     let parameters = bind! { ":member": actor.member, ":target": target_name(target), ":id": id };
     let (_, subscription) = connection.one(&QUERY, parameters, read).await?;

@@ -9,7 +9,8 @@ use forum_api::model::{
 };
 
 use super::access::actor::Actor;
-use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
+use super::access::permissions::ForumPermissions;
+use super::access::visibility::{self, OrderedRows, Visibility, sees_thread};
 use super::db::{Connection, Row, Transaction, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
@@ -21,34 +22,52 @@ use super::settings::{BODY_MAX, POSTS_PER_HOUR, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
 use super::{polls, posts, rules};
 
-/// Query of a list: scans the index by activity from the page key on. The statements for SQLite and for Postgres.
+/// Query of a list: merges ranges of the index by activity from the page key on. The statements for SQLite and for Postgres.
+static LIST: LazyLock<[String; 2]> =
+    LazyLock::new(|| list_query(&[visibility::VISIBLE, visibility::OWN_WAITING]));
+
+/// Query of a list as [`LIST`] for moderators of the forum.
+static LIST_OF_MODERATOR: LazyLock<[String; 2]> =
+    LazyLock::new(|| list_query(&[visibility::VISIBLE, visibility::WAITING, visibility::DELETED]));
+
+/// SQLite reads the threads in the order of the page.
 ///
 /// Postgres plans a statement for the values of its parameters on each request if it expects the plan for all values to be
 /// more expensive. Values in subqueries do not affect its estimates, and neither does a page of at most 101 threads, so
 /// that it plans this statement once.
-static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
-    let order = "ORDER BY thread.last_activity_at DESC, thread.id DESC";
-    let sees = sees_thread_of(":forum");
+fn list_query(states: &[&str]) -> [String; 2] {
+    let rows = |columns, range, limit| OrderedRows {
+        columns,
+        table: "thread",
+        key: "forum_id",
+        range,
+        order: "last_activity_at DESC, id DESC",
+        limit,
+    };
+    let parts = |forum| -> Vec<_> { states.iter().map(|state| (forum, *state)).collect() };
+    let of_sqlite = rows(
+        "last_activity_at, id",
+        "(last_activity_at, id) < (:time, :id) AND last_activity_at >= :since",
+        ":rows",
+    )
+    .of(&parts(":forum"));
+    let of_postgres = rows(
+        "*",
+        "(last_activity_at, id) < ((SELECT CAST(:time AS BIGINT)), (SELECT CAST(:id AS BIGINT)))
+            AND last_activity_at >= (SELECT CAST(:since AS BIGINT))",
+        "101",
+    )
+    .of_limited(&parts("(SELECT CAST(:forum AS BIGINT))"));
     [
         format!(
-            "SELECT {COLUMNS} FROM thread {JOINS}
-            WHERE thread.forum_id = :forum AND {sees}
-                AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at >= :since
-            {order} LIMIT :rows"
+            "SELECT {COLUMNS} FROM ({of_sqlite}) AS page CROSS JOIN thread ON thread.id = page.id {JOINS}"
         ),
         format!(
-            "SELECT {COLUMNS} FROM (
-                SELECT * FROM thread
-                WHERE thread.forum_id = (SELECT CAST(:forum AS BIGINT)) AND {sees}
-                    AND (thread.last_activity_at, thread.id)
-                        < ((SELECT CAST(:time AS BIGINT)), (SELECT CAST(:id AS BIGINT)))
-                    AND thread.last_activity_at >= (SELECT CAST(:since AS BIGINT))
-                {order} LIMIT 101
-            ) AS thread {JOINS}
-            {order} LIMIT (SELECT CAST(:rows AS BIGINT))"
+            "SELECT {COLUMNS} FROM ({of_postgres}) AS thread {JOINS}
+            ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT (SELECT CAST(:rows AS BIGINT))"
         ),
     ]
-});
+}
 
 pub static ONE: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {COLUMNS} FROM thread {JOINS} WHERE thread.id = :thread AND {}", sees_thread())
@@ -62,15 +81,20 @@ pub async fn list(
     list: &List<ThreadFilter>,
 ) -> BoardResult<Page<Thread>> {
     let [time, id] = list.after_or([i64::MAX; 2])?;
-    let visibility = Visibility::of(actor);
-    let parameters = bind! {
-        ":forum": forum, ":time": time, ":id": id,
-        ":since": list.filter.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":rows": list.limit.plus_one(),
+    let since = list.filter.since.map_or(i64::MIN, Timestamp::as_millis);
+    let rows = list.limit.plus_one();
+    let access = actor.access(forum);
+    let of_all =
+        bind! { ":forum": forum, ":time": time, ":id": id, ":since": since, ":rows": rows };
+    let of_member = bind! { ":member": actor.member };
+    let (query, parameters) = match access {
+        ForumPermissions { read: false, .. } => {
+            return Ok(Page { items: Vec::new(), next: None });
+        }
+        ForumPermissions { moderate: true, .. } => (&LIST_OF_MODERATOR, of_all.to_vec()),
+        _ => (&LIST, [&of_all[..], of_member].concat()),
     };
-    let threads = connection
-        .all(connection.on(&LIST), &visibility.with(parameters), |row| read(row, actor))
-        .await?;
+    let threads = connection.all(connection.on(query), &parameters, |row| read(row, actor)).await?;
     Ok(Page::from_overfetch(threads, list.limit, |last| {
         PageKey::from_time_and_id(last.last_activity_at, &last.thread_id)
     }))

@@ -24,7 +24,7 @@ use crate::commands::health::HealthCommand;
 use crate::commands::restore::RestoreCommand;
 use crate::commands::status::StatusCommand;
 use crate::commands::worker::WorkerCommand;
-use crate::options::{COMMON_OPTIONS, Common, ServeArgs, SurfaceArg};
+use crate::options::{COMMON_OPTIONS, Common, DEFAULT_BOARD_NAME, ServeArgs, SurfaceArg};
 use crate::output::{self, Output};
 use crate::serve;
 
@@ -141,6 +141,7 @@ impl Cli {
                 let environment = Environment::default().surface(surface.into());
                 let mut settings = ApiSettings::default();
                 settings.board = SettingValues::default().describe();
+                settings.board.name = DEFAULT_BOARD_NAME.into();
                 let document = openapi_document(&settings, &environment);
                 Output::new(format!("{document:#}"), &document)?
             }
@@ -391,9 +392,11 @@ mod tests {
 
     #[test]
     fn options_of_a_command_precede_common_options() {
-        for command in ["token issue", "webhook add", "delivery list", "backup"] {
-            let arguments = ["forum-server"].into_iter().chain(command.split(' '));
-            let error = new_parser().try_get_matches_from(arguments.chain(["-h"])).unwrap_err();
+        const COMMANDS: [&[&str]; 4] =
+            [&["token", "issue"], &["webhook", "add"], &["delivery", "list"], &["backup"]];
+        for command in COMMANDS {
+            let arguments = [&["forum-server"][..], command, &["-h"]].concat();
+            let error = new_parser().try_get_matches_from(arguments).unwrap_err();
             let help = error.to_string();
             let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
             assert!(own.contains("--help"), "{help}");

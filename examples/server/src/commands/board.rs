@@ -49,11 +49,15 @@ impl BoardCommand {
         let is_changed = board
             .set_audited(entry, move |tx, _| Box::pin(settings::set_offline(tx, offline, until)))
             .await?;
-        let (state, undo) =
-            if offline { ("offline", " To undo, run `board online`.") } else { ("online", "") };
-        let done = format!("The board is now {state}.{undo}");
-        let unchanged = format!("The board is already {state}.");
-        Output::message_if_changed(is_changed, done, unchanged)
+        let (done, unchanged) = if offline {
+            (
+                "The board is now offline. To undo, run `board online`.",
+                "The board is already offline.",
+            )
+        } else {
+            ("The board is now online.", "The board is already online.")
+        };
+        Output::message_if_changed(is_changed, done.into(), unchanged.into())
     }
 }
 
@@ -209,18 +213,24 @@ impl ThreadCommand {
             Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED),
             Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, THREAD_UNPINNED),
         };
-        let (participle, state) = match (flag, on) {
-            (ThreadFlag::Locked, true) => ("Locked", "is already locked"),
-            (ThreadFlag::Locked, false) => ("Unlocked", "is not locked"),
-            (ThreadFlag::Pinned, true) => ("Pinned", "is already pinned"),
-            (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
+        let (done, unchanged) = match (flag, on) {
+            (ThreadFlag::Locked, true) => {
+                (format!("Locked thread {id}."), format!("Thread {id} is already locked."))
+            }
+            (ThreadFlag::Locked, false) => {
+                (format!("Unlocked thread {id}."), format!("Thread {id} is not locked."))
+            }
+            (ThreadFlag::Pinned, true) => {
+                (format!("Pinned thread {id}."), format!("Thread {id} is already pinned."))
+            }
+            (ThreadFlag::Pinned, false) => {
+                (format!("Unpinned thread {id}."), format!("Thread {id} is not pinned."))
+            }
         };
         let entry = audit::entry(action, id)?;
         let is_changed = board
             .set_audited(entry, move |tx, _| Box::pin(moderation::set_flag(tx, id, flag, on)))
             .await?;
-        let done = format!("{participle} thread {id}.");
-        let unchanged = format!("Thread {id} {state}.");
         Output::message_if_changed(is_changed, done, unchanged)
     }
 }
@@ -322,8 +332,12 @@ impl PostCommand {
             Self::List { state, limit } => {
                 return content::list_posts(board, state, limit).await;
             }
-            Self::Approve(PostId { id }) => (id, true, audit::POST_APPROVED, "Approved"),
-            Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
+            Self::Approve(PostId { id }) => {
+                (id, true, audit::POST_APPROVED, format!("Approved post {id}."))
+            }
+            Self::Restore(PostId { id }) => {
+                (id, false, audit::POST_RESTORED, format!("Restored post {id}."))
+            }
             Self::Delete(args) => return args.delete(board).await,
         };
         let entry = audit::entry(action, post)?;
@@ -338,7 +352,7 @@ impl PostCommand {
                 })
             })
             .await?;
-        Output::message(format_args!("{done} post {post}."))
+        Output::message(done)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
 use crate::output::{Column, Limit, ListItem, Output, quoted, time};
 
+/// Maximum number of rows of one statement.
+const MAX_PAGE: usize = 500;
+
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     let forums = board.read(|connection| Box::pin(listings::forums(connection))).await?;
@@ -32,17 +35,24 @@ pub async fn list_threads(
     forum: Option<i64>,
     limit: Limit,
 ) -> BoardResult<Output> {
-    let threads = board
-        .read_snapshot(move |connection| {
-            Box::pin(async move {
-                if let Some(forum) = forum {
-                    forums::check_exists(connection, forum).await?;
-                }
-                listings::threads(connection, forum).await
-            })
-        })
-        .await?;
-    Output::list(threads, limit)
+    if let Some(forum) = forum {
+        board.read(move |connection| Box::pin(forums::check_exists(connection, forum))).await?;
+    }
+    let mut threads: Vec<ThreadListing> = Vec::new();
+    let mut before = i64::MAX;
+    while threads.len() < limit.max() {
+        let rows = MAX_PAGE.min(limit.max() - threads.len()) as i64;
+        let read = board
+            .read(move |connection| Box::pin(listings::threads(connection, forum, before, rows)));
+        let page = read.await?;
+        let Some(last) = page.last() else {
+            break;
+        };
+        before = last.thread_id.to_i64()?;
+        threads.extend(page);
+    }
+    let count = board.read(move |connection| Box::pin(listings::count_threads(connection, forum)));
+    Output::part_of_list(threads, count.await?)
 }
 
 /// Lists the posts in a state.
@@ -51,8 +61,21 @@ pub async fn list_posts(
     state: ContentState,
     limit: Limit,
 ) -> BoardResult<Output> {
-    let posts = board.read(move |connection| Box::pin(listings::posts(connection, state))).await?;
-    Output::list(posts, limit)
+    let mut posts: Vec<PostListing> = Vec::new();
+    let mut before = i64::MAX;
+    while posts.len() < limit.max() {
+        let rows = MAX_PAGE.min(limit.max() - posts.len()) as i64;
+        let read = board
+            .read(move |connection| Box::pin(listings::posts(connection, state, before, rows)));
+        let page = read.await?;
+        let Some(last) = page.last() else {
+            break;
+        };
+        before = last.post_id.to_i64()?;
+        posts.extend(page);
+    }
+    let count = board.read(move |connection| Box::pin(listings::count_posts(connection, state)));
+    Output::part_of_list(posts, count.await?)
 }
 
 impl ListItem for ForumListing {

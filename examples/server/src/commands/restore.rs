@@ -9,14 +9,19 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::Language;
+use forum_api::audit::{AuditAction, AuditEntry};
 use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::sqlite::{DatabasePath, DatabaseSettings, SqliteError};
+use forum_api::token::Lookup;
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{LOGS, refused};
 use crate::audit;
-use crate::board::{db, leave_gap};
+use crate::board::accounts::sessions;
+use crate::board::carried_changes::{CarriedChanges, ChangedMember, ErasedMember};
+use crate::board::{ReferenceBoard, accounts, db, leave_gap};
 use crate::connect::DatabaseUrl;
 use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
@@ -50,6 +55,14 @@ struct Files {
     copy: PathBuf,
     /// The database before the restore.
     kept: PathBuf,
+}
+
+/// Result of the preparation of a copy.
+struct Prepared {
+    /// Id of the key that the copy needs if the operator has no key.
+    missing_key: Option<KeyId>,
+    /// Sentences for the operator.
+    consequences: Vec<String>,
 }
 
 impl RestoreCommand {
@@ -101,15 +114,19 @@ impl RestoreCommand {
             // Reports the error of the restore rather than an error of the removal.
             drop(files.remove_copy());
         }
+        let Prepared { missing_key, consequences } = restored?;
         let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
         if is_replaced {
             text += &format!(" The database before the restore is \"{kept}\".");
         }
-        if let Some(key) = restored? {
+        if let Some(key) = missing_key {
             text += &format!(
                 " Its webhook secrets are encrypted with the key {key}: copy the file of this key to the path that the \
                  server reads."
             );
+        }
+        for consequence in consequences {
+            text += &format!("\n{consequence}");
         }
         Output::message(text)
     }
@@ -153,14 +170,14 @@ impl RestoreCommand {
         io::copy(&mut backup, &mut copy).map(drop)
     }
 
-    /// Checks the copy, applies pending migrations, adds the entry to its audit log, advances its ids past those of the
-    /// `old` database, and syncs it. Returns the id of the key that the copy needs if the operator has no key.
+    /// Checks the copy, applies pending migrations, ends its sessions, repeats the changes of the `old` database that must
+    /// not come undone, adds the entry to its audit log, advances its ids past those of the old database, and syncs it.
     async fn prepare(
         &self,
         files: &Files,
         cipher: &WebhookCipher,
         old: Option<&Connection>,
-    ) -> BoardResult<Option<KeyId>> {
+    ) -> BoardResult<Prepared> {
         self.check_content(&files.copy)?;
         let location = DatabasePath::File { path: files.copy.clone(), create: false };
         let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
@@ -178,14 +195,15 @@ impl RestoreCommand {
                  to another path"
             )));
         }
+        let consequences = carry_over(&board, &files.copy, old).await?;
         let entry = audit::entry(audit::DATABASE_RESTORED, self.path.display())?;
-        board.write_audited(entry, |_, _| Box::pin(async { Ok(()) })).await?;
+        board.write_audited(entry, |tx, _| Box::pin(sessions::end_all(tx))).await?;
         board.database.close().await;
         Connection::open(&files.copy)
             .and_then(|copy| leave_gap(&copy, old))
             .map_err(SqliteError::from)?;
         File::open(&files.copy).and_then(|copy| copy.sync_all()).or_internal()?;
-        Ok(missing)
+        Ok(Prepared { missing_key: missing, consequences })
     }
 
     /// Checks that the copy is an undamaged database with a board.
@@ -212,6 +230,88 @@ impl RestoreCommand {
             _ => Err(refused(&format!("the backup \"{shown}\" contains no board"))),
         }
     }
+}
+
+/// Details of an audit entry of a repeated change.
+const CARRIED_OVER: &str = "carried over by restore";
+
+/// Repeats the changes of the old database that must not come undone in the copy. Returns sentences about the changes, and
+/// about those that the operator has to repeat.
+async fn carry_over(
+    board: &ReferenceBoard,
+    copy: &Path,
+    old: Option<&Connection>,
+) -> BoardResult<Vec<String>> {
+    let mut sentences = vec!["All members are signed out.".to_owned()];
+    let found = old.map(|old| {
+        let copy = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        CarriedChanges::find(&copy, old)
+    });
+    let unread = match found {
+        Some(Ok(Some(changes))) => {
+            repeat(board, changes, &mut sentences).await?;
+            return Ok(sentences);
+        }
+        Some(Ok(None)) => "is another board".into(),
+        Some(Err(error)) => format!("cannot be read ({})", SqliteError::from(error)),
+        None => "is missing or cannot be read".into(),
+    };
+    sentences.push(format!(
+        "The database before the restore {unread}: tokens that were revoked, members who were banned or erased, passwords \
+         that were changed and groups that were removed since the backup are as in the backup. Repeat these changes."
+    ));
+    Ok(sentences)
+}
+
+/// Repeats changes in a restored database, and adds a sentence for each.
+async fn repeat(
+    board: &ReferenceBoard,
+    changes: CarriedChanges,
+    sentences: &mut Vec<String>,
+) -> BoardResult<()> {
+    let entry = |action, target: &str| -> BoardResult<AuditEntry> {
+        Ok(audit::entry(action, target)?.with_details(CARRIED_OVER))
+    };
+    let tokens = board.database.stores().tokens;
+    for lookup in &changes.revoked_tokens {
+        let entry = entry(AuditAction::TOKEN_REVOKED, lookup)?;
+        let parsed = Lookup::parse(lookup).or_internal()?;
+        tokens.revoke(&parsed, SystemClock.now(), &entry).await?;
+        sentences.push(format!("Carried over: the token {lookup} is revoked."));
+    }
+    for ChangedMember { id, name, is_banned, password_hash, groups } in changes.members {
+        if is_banned {
+            let entry = entry(audit::MEMBER_BANNED, &name)?;
+            board
+                .set_audited(entry, move |tx, _| Box::pin(accounts::set_banned(tx, id, true)))
+                .await?;
+            sentences.push(format!("Carried over: {name:?} is banned."));
+        }
+        if let Some(hash) = password_hash {
+            let entry = entry(audit::MEMBER_PASSWORD_CHANGED, &name)?;
+            board
+                .write_audited(entry, move |tx, _| {
+                    Box::pin(async move { accounts::set_password(tx, id, &hash).await })
+                })
+                .await?;
+            sentences.push(format!("Carried over: {name:?} has the last password."));
+        }
+        if let Some(groups) = groups {
+            let entry = audit::entry(audit::MEMBER_GROUPS_CHANGED, &name)?
+                .with_details(format_args!("groups {groups}, {CARRIED_OVER}"));
+            board
+                .set_audited(entry, move |tx, _| Box::pin(accounts::set_groups(tx, id, groups)))
+                .await?;
+            sentences.push(format!("Carried over: the groups of {name:?} are {groups}."));
+        }
+    }
+    for ErasedMember { name, with_posts } in changes.erased_members {
+        let posts = if with_posts { " --posts" } else { "" };
+        sentences.push(format!(
+            "The member {name:?} was erased since the backup: run `forum-server member erase {name}{posts}`."
+        ));
+    }
+    Ok(())
 }
 
 impl Files {

@@ -16,8 +16,9 @@ use crate::board::{ReferenceBoard, settings};
 use crate::connect;
 use crate::database_lock::{DatabaseLock, Node, running_nodes};
 use crate::keys::WebhookCipher;
-use crate::options::{NODE, without_password};
+use crate::options::{DueOptions, NODE, without_password};
 use crate::output::{Output, Table, counted, labelled};
+use crate::webhooks::due_settings;
 
 /// Shows the state of the database, the key, the queue of deliveries, failing endpoints and running servers.
 #[derive(Debug, Args)]
@@ -25,6 +26,8 @@ pub struct StatusCommand {
     /// File of the key that encrypts webhook secrets [default with SQLite: the path of the database followed by .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    due: DueOptions,
 }
 
 impl StatusCommand {
@@ -41,15 +44,13 @@ impl StatusCommand {
         let shown_url = without_password(url);
         let library = database.library_schema_status().await?;
         let schemas = [library, board.schema_status().await?];
-        let migrations = match schemas {
-            _ if schemas.contains(&SchemaStatus::Newer) => {
-                "the schema is newer than this program".into()
-            }
-            _ if schemas.contains(&SchemaStatus::Pending) => {
-                let pending = board.pending_migrations().await?;
-                format!("pending: {}; run `migrate`", pending.join(", "))
-            }
-            _ => "up to date".to_owned(),
+        let migrations = if schemas.contains(&SchemaStatus::Newer) {
+            "the schema is newer than this program".to_owned()
+        } else if schemas.contains(&SchemaStatus::Pending) {
+            let pending = board.pending_migrations().await?;
+            format!("pending: {}; run `migrate`", pending.join(", "))
+        } else {
+            "up to date".to_owned()
         };
         let mut pairs = vec![
             ("program", NODE.to_owned()),
@@ -65,7 +66,8 @@ impl StatusCommand {
         let key = describe_key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
         let webhooks = database.webhooks();
-        let queue = webhooks.deliveries.queue_stats(now).await?;
+        let limits = due_settings(&self.due).due_time_limits();
+        let queue = webhooks.deliveries.queue_stats(limits, now).await?;
         let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());

@@ -320,12 +320,11 @@ async fn set_enabled(
         .map_err(|error| refusal_for(id, error))?;
     let missed =
         "Events that occur while it is disabled are not sent to it, even after you enable it.";
-    let (done, state) = if enabled {
-        (format!("Enabled endpoint {id}."), "enabled")
+    let (done, unchanged) = if enabled {
+        (format!("Enabled endpoint {id}."), format!("Endpoint {id} is already enabled."))
     } else {
-        (format!("Disabled endpoint {id}. {missed}"), "disabled")
+        (format!("Disabled endpoint {id}. {missed}"), format!("Endpoint {id} is already disabled."))
     };
-    let unchanged = format!("Endpoint {id} is already {state}.");
     Output::message_if_changed(found.enabled != enabled, done, unchanged)
 }
 

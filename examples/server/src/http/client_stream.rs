@@ -1,4 +1,4 @@
-//! A connection that is reset when its client reads too slowly.
+//! A connection that ends when its client reads or sends too slowly, or sends nothing.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,13 +20,24 @@ const MAX_LINGER_LEN: usize = 2 * 1024 * 1024;
 /// Time for which an unread request body is discarded before the connection is closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The current response of a connection. The service describes it, and the stream limits its time.
+/// Time limits of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// Time in which a client sends a request head; also the time after which a client that reads nothing of its response
+    /// is disconnected.
+    pub client: Duration,
+    /// Time for which a connection stays open between two requests.
+    pub idle: Duration,
+}
+
+/// The current request and response of a connection. The service describes them, and the stream limits their time.
 #[derive(Clone, Debug)]
-pub struct CurrentResponse(Arc<Mutex<Progress>>);
+pub struct CurrentExchange(Arc<Mutex<Progress>>);
 
 #[derive(Debug)]
 struct Progress {
-    timeout: Duration,
+    timeouts: Timeouts,
+    request: RequestPhase,
     /// Start of the response; `None` before the first one.
     begun: Option<Instant>,
     /// Size in bytes; a lower bound if the size is unknown.
@@ -38,12 +49,24 @@ struct Progress {
     has_unread_body: bool,
 }
 
-impl CurrentResponse {
-    /// Creates the state of a connection. A client may read nothing for at most `timeout`. For a whole response it has
-    /// this time and the time that the response takes at [`LEAST_RATE`].
-    pub fn new(timeout: Duration) -> Self {
+/// What the connection reads next.
+#[derive(Clone, Copy, Debug)]
+enum RequestPhase {
+    /// The rest of a head. The connection was opened, or the first byte arrived, at `since`.
+    Head { since: Instant },
+    /// The body of the request that the service handles.
+    Body,
+    /// The next request. The connection was last used at `since`.
+    Idle { since: Instant },
+}
+
+impl CurrentExchange {
+    /// Creates the state of a new connection. A client may read nothing for at most [`Timeouts::client`]. For a whole
+    /// response it has this time and the time that the response takes at [`LEAST_RATE`].
+    pub fn new(timeouts: Timeouts) -> Self {
         Self(Arc::new(Mutex::new(Progress {
-            timeout,
+            timeouts,
+            request: RequestPhase::Head { since: Instant::now() },
             begun: None,
             len: 0,
             written: 0,
@@ -52,12 +75,19 @@ impl CurrentResponse {
         })))
     }
 
+    /// Begins a request, whose head is complete.
+    pub fn begin_request(&self) {
+        self.with(|progress| progress.request = RequestPhase::Body);
+    }
+
     /// Begins a response of `len` bytes. With `has_unread_body` the client may still be sending the body of its
     /// request. The connection then discards this body after the response and before it closes, so that the client can
     /// read the response.
-    pub fn begin(&self, len: u64, has_unread_body: bool) {
+    pub fn begin_response(&self, len: u64, has_unread_body: bool) {
         self.with(|progress| {
-            progress.begun = Some(Instant::now());
+            let now = Instant::now();
+            progress.request = RequestPhase::Idle { since: now };
+            progress.begun = Some(now);
             progress.len = len;
             progress.written = 0;
             progress.has_unread_body = has_unread_body;
@@ -65,7 +95,7 @@ impl CurrentResponse {
     }
 
     /// Returns whether the connection has had a response.
-    pub fn has_begun(&self) -> bool {
+    pub fn has_responded(&self) -> bool {
         self.with(|progress| progress.begun.is_some())
     }
 
@@ -80,12 +110,34 @@ impl Progress {
         let waits_since = *self.waits_since.get_or_insert(now);
         let time = Duration::from_secs(self.len.max(self.written)) / LEAST_RATE;
         let begun = self.begun.unwrap_or(now);
-        (begun + time).min(waits_since) + self.timeout
+        (begun + time).min(waits_since) + self.timeouts.client
+    }
+
+    /// Returns the time at which the connection ends unless bytes arrive; `None` while a request is handled, and while
+    /// the client is to read a response.
+    fn read_ends_at(&self) -> Option<Instant> {
+        match self.request {
+            RequestPhase::Head { since } => Some(since + self.timeouts.client),
+            RequestPhase::Idle { since } if self.waits_since.is_none() => {
+                Some(since + self.timeouts.idle)
+            }
+            RequestPhase::Idle { .. } | RequestPhase::Body => None,
+        }
+    }
+
+    /// Records that bytes of the client arrived.
+    fn receive(&mut self) {
+        if matches!(self.request, RequestPhase::Idle { .. }) {
+            self.request = RequestPhase::Head { since: Instant::now() };
+        }
     }
 
     /// Ends the current wait, after `bytes` were written.
     fn add(&mut self, bytes: usize) {
         self.waits_since = None;
+        if let RequestPhase::Idle { since } = &mut self.request {
+            *since = Instant::now();
+        }
         self.written += u64::try_from(bytes).unwrap_or(u64::MAX);
     }
 }
@@ -94,17 +146,32 @@ impl Progress {
 #[derive(Debug)]
 pub struct ClientStream {
     stream: TcpStream,
-    response: CurrentResponse,
-    /// End of the current wait.
+    exchange: CurrentExchange,
+    /// End of the current wait for the client to read.
     timer: Option<Pin<Box<Sleep>>>,
+    /// End of the last wait for the client to send.
+    read_timer: Option<Pin<Box<Sleep>>>,
     /// Number of bytes that were discarded so far.
     discarded: usize,
 }
 
 impl ClientStream {
-    /// Creates a connection that is reset if its client exceeds a time limit of `response`.
-    pub fn new(stream: TcpStream, response: CurrentResponse) -> Self {
-        Self { stream, response, timer: None, discarded: 0 }
+    /// Creates a connection that ends if its client exceeds a time limit of `exchange`.
+    pub fn new(stream: TcpStream, exchange: CurrentExchange) -> Self {
+        Self { stream, exchange, timer: None, read_timer: None, discarded: 0 }
+    }
+
+    /// Returns an error when the time of a read without bytes has ended.
+    fn limit_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(ends_at) = self.exchange.with(|progress| progress.read_ends_at()) else {
+            return Poll::Pending;
+        };
+        let timer = self.read_timer.get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
+        if timer.deadline() != ends_at {
+            timer.as_mut().reset(ends_at);
+        }
+        ready!(timer.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Limits the time of a write that returned `written`.
@@ -116,13 +183,13 @@ impl ClientStream {
         match written {
             Poll::Ready(Ok(bytes)) => {
                 self.timer = None;
-                self.response.with(|progress| progress.add(bytes));
+                self.exchange.with(|progress| progress.add(bytes));
                 written
             }
             Poll::Ready(Err(_)) => written,
             Poll::Pending => {
                 let now = Instant::now();
-                let ends_at = self.response.with(|progress| progress.ends_at(now));
+                let ends_at = self.exchange.with(|progress| progress.ends_at(now));
                 let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
                 ready!(timer.as_mut().poll(context));
                 // The kernel then discards the bytes that it has not sent. Otherwise it would keep them as long as the
@@ -159,7 +226,15 @@ impl AsyncRead for ClientStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_pending() {
+            return self.limit_read(context);
+        }
+        if buffer.filled().len() > before {
+            self.exchange.with(Progress::receive);
+        }
+        read
     }
 }
 
@@ -193,7 +268,7 @@ impl AsyncWrite for ClientStream {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
         // A connection that is closed with unread bytes is reset, and the client can lose the response.
-        if self.response.with(|progress| progress.has_unread_body) {
+        if self.exchange.with(|progress| progress.has_unread_body) {
             return self.poll_linger(context);
         }
         Poll::Ready(Ok(()))
@@ -202,18 +277,21 @@ impl AsyncWrite for ClientStream {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
 
     const TIMEOUT: Duration = Duration::from_secs(30);
+    const TIMEOUTS: Timeouts = Timeouts { client: TIMEOUT, idle: Duration::from_secs(75) };
 
     /// Reads a response of `len` bytes in parts of `part` bytes, one each `interval` seconds. Returns the second at
     /// which the client is disconnected; `None` if it reads the whole response.
     fn disconnected_at(len: u64, part: usize, interval: u64, is_known: bool) -> Option<u64> {
         let start = Instant::now();
-        let response = CurrentResponse::new(TIMEOUT);
-        response.begin(if is_known { len } else { 0 }, false);
+        let exchange = CurrentExchange::new(TIMEOUTS);
+        exchange.begin_response(if is_known { len } else { 0 }, false);
         let step = Duration::from_secs(interval);
-        response.with(|progress| {
+        exchange.with(|progress| {
             progress.begun = Some(start);
             let mut now = start;
             while progress.written < len {
@@ -253,11 +331,39 @@ mod tests {
 
     #[test]
     fn time_between_responses_is_not_limited() {
-        let response = CurrentResponse::new(TIMEOUT);
+        let exchange = CurrentExchange::new(TIMEOUTS);
         let later = Instant::now() + Duration::from_secs(3600);
-        response.with(|progress| {
+        exchange.with(|progress| {
             progress.begun = Some(later);
             assert_eq!(progress.ends_at(later), later + TIMEOUT);
         });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_has_less_time_than_the_pause_before_it() {
+        let start = Instant::now();
+        let exchange = CurrentExchange::new(TIMEOUTS);
+        let ends_in = || {
+            let ends_at = exchange.with(|progress| progress.read_ends_at());
+            ends_at.map(|ends_at| (ends_at - start).as_secs())
+        };
+        let second = || advance(Duration::from_secs(1));
+        second().await;
+        exchange.with(Progress::receive);
+        assert_eq!(ends_in(), Some(30), "the first head, since the connection was opened");
+        exchange.begin_request();
+        assert_eq!(ends_in(), None, "a body");
+        exchange.begin_response(2, false);
+        assert_eq!(ends_in(), Some(76), "after the response");
+        second().await;
+        exchange.with(|progress| progress.waits_since = Some(start));
+        assert_eq!(ends_in(), None, "the client reads the response");
+        exchange.with(|progress| progress.add(2));
+        assert_eq!(ends_in(), Some(77), "after the end of the response");
+        second().await;
+        exchange.with(Progress::receive);
+        second().await;
+        exchange.with(Progress::receive);
+        assert_eq!(ends_in(), Some(33), "the second head, since its first byte");
     }
 }

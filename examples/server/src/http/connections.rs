@@ -15,14 +15,14 @@ use http::{HeaderValue, Request, Version};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
-use super::client_stream::{ClientStream, CurrentResponse};
+use super::client_stream::{ClientStream, CurrentExchange, Timeouts};
 use super::metrics;
 use super::request_body::RequestBody;
 use super::slots::{MaxConnections, Slots};
@@ -46,9 +46,7 @@ const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub max: MaxConnections,
-    /// Time in which a client sends a request head, and for which an idle connection stays open; also the time after
-    /// which a client that reads nothing of its response is disconnected.
-    pub client_timeout: Duration,
+    pub timeouts: Timeouts,
 }
 
 /// Serves connections until the process is to stop, and then those with requests in flight until the drain timeout.
@@ -57,7 +55,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, shutdo
         slots: Slots::new(limits.max),
         tasks: JoinSet::new(),
         router,
-        client_timeout: limits.client_timeout,
+        timeouts: limits.timeouts,
         shutdown: shutdown.clone(),
     };
     tokio::select! {
@@ -76,7 +74,7 @@ struct Connections {
     slots: Slots,
     tasks: JoinSet<()>,
     router: Router,
-    client_timeout: Duration,
+    timeouts: Timeouts,
     shutdown: Shutdown,
 }
 
@@ -122,14 +120,13 @@ impl Connections {
         let connection = Connection {
             peer,
             router: self.router.clone(),
-            response: CurrentResponse::new(self.client_timeout),
+            exchange: CurrentExchange::new(self.timeouts),
             shutdown: self.shutdown.clone(),
         };
-        let client_timeout = self.client_timeout;
         let open = OpenConnection::new();
         self.tasks.spawn(async move {
             let _open = open;
-            connection.serve(stream, client_timeout).await;
+            connection.serve(stream).await;
             drop((slot, token));
         });
     }
@@ -173,20 +170,20 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 struct Connection {
     peer: SocketAddr,
     router: Router,
-    response: CurrentResponse,
+    exchange: CurrentExchange,
     shutdown: Shutdown,
 }
 
 impl Connection {
     /// Serves requests until the client or a time limit ends the connection. When the process stops, closes an idle
     /// connection, and completes a request in flight.
-    async fn serve(&self, stream: TcpStream, client_timeout: Duration) {
-        let stream = ClientStream::new(stream, self.response.clone());
+    async fn serve(&self, stream: TcpStream) {
+        let stream = ClientStream::new(stream, self.exchange.clone());
         let service = service_fn(|request| self.respond(request));
         let mut connection = pin!(
             http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(client_timeout)
+                // The stream limits the time of a head, and differently the time before it.
+                .header_read_timeout(None)
                 .max_buf_size(MAX_HEAD_LEN)
                 .serve_connection(TokioIo::new(stream), service)
         );
@@ -195,7 +192,7 @@ impl Connection {
             _ = connection.as_mut() => return,
             () = self.shutdown.clone().wait_for_stop() => {}
         }
-        if !self.response.has_begun()
+        if !self.exchange.has_responded()
             && timeout(FIRST_REQUEST_TIMEOUT, connection.as_mut()).await.is_ok()
         {
             return;
@@ -207,6 +204,7 @@ impl Connection {
     /// Responds to a request. Discards the rest of a short body. If the connection ends with the response, the response
     /// has `connection: close`.
     async fn respond(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
+        self.exchange.begin_request();
         // With `expect`, the client sends the body only if the server reads it. A refused body is therefore not read.
         let waits = request.headers().contains_key(EXPECT);
         let (head, body) = request.into_parts();
@@ -226,7 +224,7 @@ impl Connection {
             response.headers_mut().insert(CONNECTION, close);
         }
         let len = response.body().size_hint().lower();
-        self.response.begin(len, has_unread_body);
+        self.exchange.begin_response(len, has_unread_body);
         Ok(response)
     }
 }
@@ -278,7 +276,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let limits = Limits {
             max: MaxConnections { all: 10, per_address: 0, trusted_proxies: Vec::new() },
-            client_timeout: Duration::from_millis(100),
+            timeouts: Timeouts { client: Duration::from_millis(100), idle: LIMIT },
         };
         let shutdown = Shutdown::listen(Duration::ZERO, LIMIT).unwrap();
         tokio::spawn(async move { serve(listener, router, limits, &shutdown).await });

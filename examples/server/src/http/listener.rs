@@ -7,6 +7,7 @@ use forum_api::host::{BoardError, BoardResult};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::TcpListener;
 
+use super::client_stream::Timeouts;
 use super::connections::{self, Limits};
 use super::router::Monitor;
 use super::slots::MaxConnections;
@@ -16,7 +17,7 @@ use crate::shutdown::Shutdown;
 /// Limits of a listener for the operator. It has few clients, such as a balancer, and no limit for each of them.
 const LIMITS: Limits = Limits {
     max: MaxConnections { all: 64, per_address: 0, trusted_proxies: Vec::new() },
-    client_timeout: Duration::from_secs(30),
+    timeouts: Timeouts { client: Duration::from_secs(30), idle: Duration::from_secs(75) },
 };
 
 /// Size in bytes of the send buffer of each connection. Linux doubles it for its own data. Without a size, the kernel

@@ -1,6 +1,6 @@
 //! The HTTP server: connections, listeners, routes, metrics and health checks.
 
-mod client_stream;
+pub mod client_stream;
 mod compression;
 pub mod connections;
 mod cors;

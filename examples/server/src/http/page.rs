@@ -140,8 +140,8 @@ pub fn page(
         main.narrow { h1 { (title) } (content) }
     };
     let title = format!("{title} · {}", frame.board_name);
-    let page = document(frame, &title, html! {}, body);
-    let mut response = (status, page.into_string()).into_response();
+    let markup = document(frame, &title, html! {}, body);
+    let mut response = (status, markup.into_string()).into_response();
     add_page_headers(&mut response);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     response

@@ -8,6 +8,7 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::SchemaStatus;
 use forum_api::worker::WorkerHandle;
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::board::ReferenceBoard;
@@ -27,14 +28,24 @@ pub struct Readiness {
     pub board: ReferenceBoard,
     /// The worker of a process that only sends webhooks, and the time at which it was started.
     worker: Option<(WorkerHandle, Instant)>,
-    /// Time and result of the last probe of writes. It is locked while a probe runs.
-    last: Arc<Mutex<Option<(Instant, bool)>>>,
+    /// It is locked while a client waits for a probe.
+    probe: Arc<Mutex<WriteProbe>>,
+}
+
+/// Probe of writes, for all clients together.
+#[derive(Debug, Default)]
+struct WriteProbe {
+    /// Time and result of the last probe.
+    last: Option<(Instant, bool)>,
+    /// A probe that has not ended. Without the synchronous standby of a Postgres, its commit waits and occupies a
+    /// connection, so no other probe begins meanwhile.
+    running: Option<JoinHandle<bool>>,
 }
 
 impl Readiness {
     /// Returns the checks of this board.
     pub fn new(board: ReferenceBoard) -> Self {
-        Self { board, worker: None, last: Arc::default() }
+        Self { board, worker: None, probe: Arc::default() }
     }
 
     /// Adds a worker to the health check: the process is unhealthy if the worker stops, or has not read its events or
@@ -60,43 +71,49 @@ impl Readiness {
         false
     }
 
-    /// Returns whether the database can be written to, its disk has free space, and no migration is pending. Probes at
-    /// most once per second for all clients together. A probe completes even if its client disconnects.
+    /// Returns whether a write commits within the time limit, the disk of the database has free space, and no migration
+    /// is pending. Probes at most once per second for all clients together. A probe completes even if its client
+    /// disconnects.
     pub async fn is_ready(&self) -> bool {
-        let this = self.clone();
-        tokio::spawn(async move {
-            let mut last = this.last.lock().await;
-            if let Some((at, ready)) = *last
-                && at.elapsed() < CACHE_TIME
-            {
-                return ready;
+        let mut probe = self.probe.lock().await;
+        if let Some((at, ready)) = probe.last
+            && at.elapsed() < CACHE_TIME
+        {
+            return ready;
+        }
+        let running = probe.running.get_or_insert_with(|| {
+            let board = self.board.clone();
+            tokio::spawn(async move { probe_writes(&board).await })
+        });
+        let ready = match timeout(PROBE_TIMEOUT, running).await {
+            Ok(probed) => {
+                probe.running = None;
+                probed.unwrap_or(false)
             }
-            let ready = this.probe().await;
-            *last = Some((Instant::now(), ready));
-            ready
-        })
-        .await
-        .unwrap_or(false)
-    }
-
-    async fn probe(&self) -> bool {
-        let probed = timeout(PROBE_TIMEOUT, async {
-            let database = &self.board.database;
-            database.check_writable().await?;
-            let library = database.library_schema_status().await?;
-            Ok::<_, BoardError>([library, self.board.schema_status().await?])
-        })
-        .await;
-        let error = match probed {
-            // Programs also run on a newer schema, while the nodes are upgraded one by one.
-            Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending) => return true,
-            Ok(Ok(_)) => "migrations are pending; run `migrate`".into(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
+            Err(_) => {
+                tracing::error!("no write was committed within {PROBE_TIMEOUT:?}");
+                false
+            }
         };
-        tracing::error!(error, "database not ready for writes");
-        false
+        probe.last = Some((Instant::now(), ready));
+        ready
     }
+}
+
+async fn probe_writes(board: &ReferenceBoard) -> bool {
+    let probe = async {
+        board.database.check_writable().await?;
+        let library = board.database.library_schema_status().await?;
+        Ok::<_, BoardError>([library, board.schema_status().await?])
+    };
+    let error = match probe.await {
+        // Programs also run on a newer schema, while the nodes are upgraded one by one.
+        Ok(schemas) if !schemas.contains(&SchemaStatus::Pending) => return true,
+        Ok(_) => "migrations are pending; run `migrate`".into(),
+        Err(error) => error.to_string(),
+    };
+    tracing::error!(error, "database not ready for writes");
+    false
 }
 
 /// Logs an error if the worker does not work.

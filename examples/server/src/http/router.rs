@@ -85,7 +85,7 @@ impl Monitor {
 
 impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
-    pub fn build(self) -> Router {
+    pub fn router(self) -> Router {
         let pages = [
             asset("/", home_page(&self.panel_settings, self.mcp.is_some())),
             asset(READER_SCRIPT, reader_script()),

@@ -16,6 +16,9 @@ use super::values::{
 };
 use super::webhooks::{RetryOptions, WEBHOOKS, WebhookOptions};
 
+/// Name of a board without the option `--board-name`.
+pub const DEFAULT_BOARD_NAME: &str = "Forum";
+
 /// Heading of the options that several commands share.
 pub const COMMON_OPTIONS: &str = "Common options";
 
@@ -85,7 +88,7 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub drain: DrainOptions,
-    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a
+    /// Time after SIGTERM or SIGHUP in which requests are still served, /ready is 503 and each response closes its connection; a
     /// second signal ends it early
     #[arg(help_heading = LISTENING, long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
     pub drain_delay: Duration,
@@ -133,6 +136,10 @@ pub struct ServeArgs {
     /// response is this time plus its time at 16 KiB per second
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
+    /// Time for which a connection stays open between two requests; a proxy must close its idle connections earlier, or
+    /// it loses requests
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "75", value_parser = seconds)]
+    pub idle_timeout: Duration,
     #[command(flatten)]
     pub webhooks: WebhookOptions,
     #[command(flatten)]
@@ -151,7 +158,7 @@ pub struct ServeArgs {
     #[arg(help_heading = SECURITY, long)]
     pub admin_password_stdin: bool,
     /// Name of the board, on its pages, in the OpenAPI document and for assistants
-    #[arg(help_heading = BOARD, long, value_name = "NAME", default_value = "Forum")]
+    #[arg(help_heading = BOARD, long, value_name = "NAME", default_value = DEFAULT_BOARD_NAME)]
     pub board_name: String,
     /// Accent colour of the pages, as #rrggbb
     #[arg(help_heading = BOARD, long, value_name = "COLOR", value_parser = color)]

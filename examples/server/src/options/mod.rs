@@ -5,8 +5,8 @@ mod values;
 mod webhooks;
 
 pub use arguments::{
-    AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, DrainOptions, LogFormat,
-    LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg, node_name,
+    AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DEFAULT_BOARD_NAME, DatabaseOptions,
+    DrainOptions, LogFormat, LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg, node_name,
 };
 pub use values::{base_url, count, days, delay, time, whole, without_password};
-pub use webhooks::{RetryOptions, WebhookOptions};
+pub use webhooks::{DueOptions, RetryOptions, WebhookOptions};

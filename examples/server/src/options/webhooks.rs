@@ -35,6 +35,18 @@ impl WebhookOptions {
     }
 }
 
+/// Options that limit how far ahead a delivery is due.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = WEBHOOKS)]
+pub struct DueOptions {
+    /// Longest delay between two attempts
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
+    pub webhook_max_backoff: Duration,
+    /// Time limit of an attempt: connection, request and response
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub webhook_timeout: Duration,
+}
+
 /// Options of retries.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WEBHOOKS)]
@@ -42,12 +54,8 @@ pub struct RetryOptions {
     /// Delay after the first failed attempt of a delivery; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub webhook_initial_backoff: Duration,
-    /// Longest delay between two attempts
-    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
-    pub webhook_max_backoff: Duration,
-    /// Time limit of an attempt: connection, request and response
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub webhook_timeout: Duration,
+    #[command(flatten)]
+    pub due: DueOptions,
     /// Time to keep delivered, gone and withheld deliveries after they reach this state
     #[arg(long = "webhook-retention", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     pub webhook_retention: Duration,

@@ -2,11 +2,12 @@
 
 pub mod accounts;
 mod admin_auth;
+mod check_queue;
+mod device;
 mod form;
 mod page;
 mod service;
 mod session;
 mod throttle;
-mod turns;
 
 pub use service::SignIn;

@@ -1,9 +1,8 @@
 //! Signing in and out over HTTP.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,7 +10,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use forum_api::host::{AdminAuth as _, BackendResult, BoardError};
+use forum_api::host::{AdminAuth as _, BoardError, BoardResult};
 use forum_api::model::UserRef;
 use forum_api::panel::{PanelSettings, is_same_origin_form};
 use forum_api::runtime::{Clock, SystemClock};
@@ -20,36 +19,32 @@ use forum_api::{ApiSettings, IpNet, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
-use tokio::time::sleep;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
 
 use super::accounts::{self, Account};
+use super::check_queue::{CheckQueue, Source, Turn};
+use super::device::{DeviceCookie, DeviceId};
 use super::form::{SIGN_IN, SignInForm};
 use super::page::sign_in_page;
 use super::session::{self, Cookie, SessionId};
 use super::throttle::{Attempt, Throttle};
-use super::turns::{Turn, Turns};
 use crate::board::ReferenceBoard;
+use crate::board::accounts::devices;
 use crate::http::page::add_page_headers;
 
 /// Path that signs out.
 pub const SIGN_OUT: &str = "/sign-out";
 
-/// Maximum number of concurrent password checks of sign-ins. A check is slow and uses much memory by design.
+/// Maximum number of concurrent password checks of sign-ins from unknown browsers. A check is slow and uses much memory by
+/// design.
 const MAX_CHECKS: usize = 4;
 
-/// Maximum number of sign-ins that are checked or wait for a check. Further ones are refused with 503.
-const MAX_QUEUED: usize = 64;
-
-/// Maximum number of these sign-ins from one network, so that a network does not keep others out.
-const MAX_QUEUED_PER_NETWORK: usize = 16;
+/// Maximum number of concurrent password checks of sign-ins from browsers that have signed in with the name before.
+const MAX_DEVICE_CHECKS: usize = 2;
 
 /// Length of the address of a network in bits, for IPv4 and IPv6.
 const NETWORK_LEN: (u8, u8) = (16, 48);
-
-/// Pause after a failed attempt with a name whose attempts are checked one at a time.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum number of concurrent password checks of signed-in administrators.
 const MAX_PANEL_CHECKS: usize = 2;
@@ -65,36 +60,9 @@ struct SignInState {
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
-    turns: Arc<Turns>,
-    queue: Queue,
-    checks: Semaphore,
+    checks: Arc<CheckQueue>,
+    device_checks: Arc<CheckQueue>,
     panel_checks: Semaphore,
-}
-
-/// Places of the sign-ins that are checked or wait for a check.
-struct Queue {
-    free: Arc<Semaphore>,
-    /// For each network, a value to which each of its places has a reference. Sign-ins without an address count as one
-    /// network.
-    networks: Mutex<HashMap<Option<IpAddr>, Weak<()>>>,
-}
-
-/// A place in the queue. Dropping it frees the place.
-type Place = (OwnedSemaphorePermit, Arc<()>);
-
-impl Queue {
-    /// Takes a place; `None` if the queue, or the share of the network, is full.
-    fn take(&self, network: Option<IpAddr>) -> Option<Place> {
-        let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
-        let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
-        networks.retain(|_, places| places.strong_count() > 0);
-        let place = networks.get(&network).and_then(Weak::upgrade).unwrap_or_default();
-        networks.insert(network, Arc::downgrade(&place));
-        if Arc::strong_count(&place) > MAX_QUEUED_PER_NETWORK {
-            return None;
-        }
-        Some((permit, place))
-    }
 }
 
 /// Returns the network of an address: the address with the bits after the first [`NETWORK_LEN`] set to zero.
@@ -133,9 +101,8 @@ impl SignIn {
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(rate_limits),
-            turns: Arc::default(),
-            queue: Queue { free: Arc::new(Semaphore::new(MAX_QUEUED)), networks: Mutex::default() },
-            checks: Semaphore::new(MAX_CHECKS),
+            checks: CheckQueue::new(MAX_CHECKS),
+            device_checks: CheckQueue::new(MAX_DEVICE_CHECKS),
             panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
         }))
     }
@@ -162,15 +129,15 @@ impl SignIn {
         self.0.panel_checks.acquire().await.ok()
     }
 
-    /// Begins a new session and ends the browser's previous ones, which prevents session fixation.
-    async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
+    /// Begins a new session and ends the browser's previous ones, which prevents session fixation. Returns the cookies of
+    /// the session and of the browser.
+    async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<[String; 2], SignInError> {
         self.check_origin(head)?;
-        let client = self.client(head);
-        let account = self.account(client, form).await?;
+        let account = self.account(head, form).await?;
         let previous = self.sessions(head);
-        let prefix = self.prefix(client);
-        let session = session::begin(&self.0.board, account, &previous, prefix).await?;
-        Ok(self.0.cookie.set(&session))
+        let session = session::begin(&self.0.board, account, &previous).await?;
+        let device = self.device_cookie(form).issue(&session.device_key)?;
+        Ok([self.0.cookie.set(&session.id), device])
     }
 
     /// Ends the browser's sessions.
@@ -191,68 +158,86 @@ impl SignIn {
     }
 
     /// Returns the account with this name and password.
-    async fn account(
-        &self,
-        client: Option<IpAddr>,
-        form: &SignInForm,
-    ) -> Result<Account, SignInError> {
-        let prefix = self.prefix(client);
-        let attempt = Attempt::new(&form.name, prefix);
-        let throttle = &self.0.throttle;
-        within_limits(throttle.remaining_wait(&attempt, SystemClock.now()).await)?;
-        let takes_turns =
-            throttle.takes_turns(&attempt, SystemClock.now()).await.map_err(BoardError::from)?;
-        let network = client.map(network_of);
-        let turn =
-            if takes_turns && !session::has_signed_in(&self.0.board, &form.name, prefix).await? {
-                Some(self.0.turns.wait(attempt.name, network).await.ok_or(SignInError::Busy)?)
-            } else {
-                None
-            };
-        let place = self.0.queue.take(network).ok_or(SignInError::Busy)?;
+    async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
+        let client = self.client(head);
+        let prefix = client.map(|client| self.0.settings.address_prefix(client));
+        let mut attempt = Attempt::new(&form.name, prefix, self.device(head, form).await?);
+        if attempt.device_key().is_some() && self.wait(&attempt).await?.is_some() {
+            attempt = attempt.without_device();
+        }
+        if let Some(wait) = self.wait(&attempt).await? {
+            return Err(SignInError::Throttled(wait));
+        }
+        let turn_or_none = match attempt.device_key() {
+            Some(device) => self.0.device_checks.turn(Source::Device(device), None).await,
+            None => {
+                let throttle = &self.0.throttle;
+                let is_guessed = throttle
+                    .is_guessed(&attempt, SystemClock.now())
+                    .await
+                    .map_err(BoardError::from)?;
+                let guessed_name = is_guessed.then(|| attempt.name_key());
+                self.0.checks.turn(Source::Network(client.map(network_of)), guessed_name).await
+            }
+        };
+        let turn = turn_or_none.ok_or(SignInError::Busy)?;
         let sign_in = self.clone();
         let name = form.name.clone();
         let password = form.password.clone();
-        // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
-        // ends, and still refunds an attempt that did not fail.
-        tokio::spawn(async move { sign_in.check(place, turn, &attempt, &name, &password).await })
+        // The check runs in a separate task. If the client disconnects, the check keeps its turn until it ends, and still
+        // refunds an attempt that did not fail.
+        tokio::spawn(async move { sign_in.check(turn, &attempt, name, &password).await })
             .await
             .map_err(BoardError::internal)?
+    }
+
+    /// Returns the time to wait if the attempt exceeds a limit.
+    async fn wait(&self, attempt: &Attempt) -> BoardResult<Option<Duration>> {
+        Ok(self.0.throttle.remaining_wait(attempt, SystemClock.now()).await?)
     }
 
     /// Checks name and password, and counts a failure.
     async fn check(
         &self,
-        _place: Place,
-        turn: Option<Turn>,
+        turn: Turn,
         attempt: &Attempt,
-        name: &str,
+        name: String,
         password: &str,
     ) -> Result<Account, SignInError> {
         let state = &self.0;
-        let _permit = state.checks.acquire().await;
-        within_limits(state.throttle.charge(attempt, SystemClock.now()).await)?;
-        let account = match accounts::account(&state.board, UserRef::Name(name.into())).await {
+        let charge = state
+            .throttle
+            .charge(attempt, SystemClock.now())
+            .await
+            .map_err(BoardError::from)?
+            .map_err(SignInError::Throttled)?;
+        let account = match accounts::account(&state.board, UserRef::Name(name)).await {
             Ok(account) => accounts::with_password(account, password).await,
             Err(failed) => Err(failed),
         };
-        let failed = matches!(account, Ok(None));
-        let now = SystemClock.now();
-        if !failed && let Err(error) = state.throttle.refund(attempt, now).await {
+        if matches!(account, Ok(None)) {
+            turn.fail();
+        } else if let Err(error) = state.throttle.refund(charge, SystemClock.now()).await {
             tracing::error!(%error, "failed to refund sign-in attempt");
-        }
-        if failed && let Some(turn) = turn {
-            tokio::spawn(async move {
-                sleep(PAUSE).await;
-                drop(turn);
-            });
         }
         account?.ok_or(SignInError::InvalidCredentials)
     }
 
-    /// Returns the address prefix whose failures are counted together.
-    fn prefix(&self, client: Option<IpAddr>) -> Option<u128> {
-        client.map(|client| self.0.settings.address_prefix(client))
+    /// Returns the id of the browser if it has signed in with the name of the form before.
+    async fn device(&self, head: &Parts, form: &SignInForm) -> BoardResult<Option<DeviceId>> {
+        let cookie = self.device_cookie(form);
+        if !cookie.is_sent(&head.headers) {
+            return Ok(None);
+        }
+        let read = self.0.board.read_short(|connection| Box::pin(devices::key(connection)));
+        match read.await? {
+            Some(key) => cookie.read(&head.headers, &key),
+            None => Ok(None),
+        }
+    }
+
+    fn device_cookie(&self, form: &SignInForm) -> DeviceCookie {
+        DeviceCookie::new(&self.0.public_origin, &form.name)
     }
 
     /// Returns the client's address.
@@ -275,14 +260,6 @@ impl From<BoardError> for SignInError {
     }
 }
 
-/// Refuses an attempt that has to wait.
-fn within_limits(wait: BackendResult<Option<Duration>>) -> Result<(), SignInError> {
-    match wait.map_err(BoardError::from)? {
-        Some(wait) => Err(SignInError::Throttled(wait)),
-        None => Ok(()),
-    }
-}
-
 async fn show(State(sign_in): State<SignIn>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let mut form = SignInForm::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
@@ -302,7 +279,7 @@ async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
     let span = tracing::info_span!("sign_in", client);
     async {
         match sign_in.begin(&head, &form).await {
-            Ok(cookie) => redirect(&form.back, &cookie),
+            Ok(cookies) => redirect(&form.back, &cookies),
             Err(error) => error.response(&sign_in, &form),
         }
     }
@@ -313,7 +290,7 @@ async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
 async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     match sign_in.end(&head).await {
-        Ok(()) => redirect(SIGN_IN, &sign_in.0.cookie.remove()),
+        Ok(()) => redirect(SIGN_IN, &[sign_in.0.cookie.remove()]),
         Err(error) => error.response(&sign_in, &SignInForm::default()),
     }
 }
@@ -378,13 +355,14 @@ fn in_seconds(wait: Duration) -> u64 {
     seconds.max(1)
 }
 
-fn redirect(path: &str, cookie: &str) -> Response {
+fn redirect(path: &str, cookies: &[String]) -> Response {
     let mut response = (StatusCode::SEE_OTHER, Body::empty()).into_response();
     add_page_headers(&mut response);
-    for (name, value) in [(LOCATION, path), (SET_COOKIE, cookie)] {
-        let value = HeaderValue::from_str(value).ok();
-        let headers = response.headers_mut();
-        headers.extend(value.map(|value| (name, value)));
+    let cookies = cookies.iter().map(|cookie| (SET_COOKIE, cookie.as_str()));
+    for (name, value) in [(LOCATION, path)].into_iter().chain(cookies) {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().append(name, value);
+        }
     }
     response
 }
@@ -395,6 +373,9 @@ mod tests {
     use forum_api::host::BackendError;
     use forum_api::host::OverloadedError;
     use forum_api::store::memory::MemoryRateLimitStore;
+    use http::header::COOKIE;
+    use tokio::task::yield_now;
+    use tokio::time::Instant;
     use tower::ServiceExt;
 
     use super::*;
@@ -412,45 +393,48 @@ mod tests {
         SignIn::new(board, ApiSettings::default(), PanelSettings::default(), "", rate_limits)
     }
 
-    #[tokio::test]
-    async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
-        let sign_in = new_sign_in().await;
-        let mut places = Vec::new();
-        let queue = &sign_in.0.queue;
-        let take = |address: &str| queue.take(Some(network_of(address.parse().unwrap())));
-        for number in 0..MAX_QUEUED_PER_NETWORK {
-            places.push(take(&format!("2001:db8:1:{number:x}::1")).unwrap());
-            places.push(take(&format!("192.0.{number}.1")).unwrap());
+    /// A browser that keeps its cookies.
+    #[derive(Default)]
+    struct Browser(String);
+
+    impl Browser {
+        /// Signs in as `admin`. Returns the status and `retry-after`.
+        async fn attempt(
+            &mut self,
+            sign_in: &SignIn,
+            address: &str,
+            password: &str,
+        ) -> (u16, Option<u64>) {
+            let routes: Router = sign_in.clone().routes();
+            let form = Body::from(format!("name=admin&password={password}"));
+            let mut request = Request::post(SIGN_IN).header(COOKIE, &self.0).body(form).unwrap();
+            let peer = SocketAddr::new(address.parse().unwrap(), 1);
+            request.extensions_mut().insert(peer);
+            let response = routes.oneshot(request).await.unwrap();
+            for cookie in response.headers().get_all(SET_COOKIE) {
+                let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+                self.0 += &format!("{pair}; ");
+            }
+            let wait = response
+                .headers()
+                .get(RETRY_AFTER)
+                .map(|wait| wait.to_str().unwrap().parse().unwrap());
+            (response.status().as_u16(), wait)
         }
-        for same_network in ["2001:db8:1:ffff::1", "192.0.255.1"] {
-            assert_eq!(attempt(&sign_in, same_network, "x").await, (503, Some(1)));
-        }
-        for other in ["2001:db8:2::1", "192.1.0.1"] {
-            assert!(take(other).is_some());
-        }
-        for number in places.len()..MAX_QUEUED {
-            places.push(take(&format!("2001:db8:{:x}::1", 2 + number)).unwrap());
-        }
-        assert!(take("198.51.100.1").is_none());
-        places.pop();
-        assert!(take("198.51.100.1").is_some());
-        drop(places);
-        assert_eq!(queue.free.available_permits(), MAX_QUEUED);
-        let networks = queue.networks.lock().unwrap();
-        assert!(networks.values().all(|places| places.strong_count() == 0));
     }
 
-    /// Signs in as `admin`. Returns the status and `retry-after`.
-    async fn attempt(sign_in: &SignIn, address: &str, password: &str) -> (u16, Option<u64>) {
-        let routes: Router = sign_in.clone().routes();
-        let form = Body::from(format!("name=admin&password={password}"));
-        let mut request = Request::post(SIGN_IN).body(form).unwrap();
-        let peer = SocketAddr::new(address.parse().unwrap(), 1);
-        request.extensions_mut().insert(peer);
-        let response = routes.oneshot(request).await.unwrap();
-        let retry_after = response.headers().get(RETRY_AFTER);
-        let wait = retry_after.map(|seconds| seconds.to_str().unwrap().parse().unwrap());
-        (response.status().as_u16(), wait)
+    /// Signs in as `admin` from a new browser. Returns the status.
+    async fn attempt(sign_in: &SignIn, address: &str, password: &str) -> u16 {
+        Browser::default().attempt(sign_in, address, password).await.0
+    }
+
+    /// Records 200 failures of the name `admin`, from many addresses.
+    async fn guess_name(sign_in: &SignIn) {
+        for prefix in 0..200 {
+            let guess = Attempt::new("admin", Some(prefix), None);
+            let charged = sign_in.0.throttle.charge(&guess, SystemClock.now()).await;
+            assert!(charged.unwrap().is_ok());
+        }
     }
 
     /// The sign-in of a board whose administrator has the password `right`.
@@ -478,33 +462,58 @@ mod tests {
         let expected = [(11, "right", 303), (10, "wrong", 401), (1, "right", 429)];
         for (count, password, status) in expected {
             for _ in 0..count {
-                assert_eq!(attempt(&sign_in, "192.0.2.1", password).await.0, status);
+                assert_eq!(attempt(&sign_in, "192.0.2.1", password).await, status);
             }
         }
     }
 
     #[tokio::test]
-    async fn attempts_with_a_guessed_name_take_turns_except_from_known_prefixes() {
+    async fn a_known_browser_does_not_wait_for_the_guesses_of_others() {
         let sign_in = with_administrator().await;
-        let known = "192.0.2.1";
-        assert_eq!(attempt(&sign_in, known, "right").await.0, 303);
-        for prefix in 0..200 {
-            let guess = Attempt::new("admin", Some(prefix));
-            let wait = sign_in.0.throttle.charge(&guess, SystemClock.now()).await.unwrap();
-            assert_eq!(wait, None);
-        }
-        let name = Attempt::new("admin", None).name;
-        let turns = &sign_in.0.turns;
-        let place = async |address: &str| {
-            turns.wait(name, Some(network_of(address.parse().unwrap()))).await
+        let mut known = Browser::default();
+        assert_eq!(known.attempt(&sign_in, "192.0.2.1", "right").await.0, 303);
+        guess_name(&sign_in).await;
+        let checks = &sign_in.0.checks;
+        let guessed_name = Some(Attempt::new("admin", None, None).name_key());
+        let source = Source::Network(Some([203, 0, 113, 0].into()));
+        let held = checks.turn(source, guessed_name).await.unwrap();
+        assert_eq!(known.attempt(&sign_in, "198.51.100.1", "right").await.0, 303);
+        let waiting = {
+            let sign_in = sign_in.clone();
+            tokio::spawn(async move { attempt(&sign_in, "192.0.2.1", "right").await })
         };
-        let held = place("203.0.113.1").await.unwrap();
-        assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 503);
-        assert_eq!(attempt(&sign_in, known, "right").await.0, 303);
+        while checks.waiting() == 0 {
+            yield_now().await;
+        }
         drop(held);
-        assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 303);
-        assert_eq!(attempt(&sign_in, "198.51.100.1", "wrong").await.0, 401);
-        assert!(place("198.51.100.2").await.is_none(), "the pause after a failure");
+        assert_eq!(waiting.await.unwrap(), 303);
+    }
+
+    #[tokio::test]
+    async fn a_failed_guess_delays_the_next_one_of_its_network() {
+        let sign_in = with_administrator().await;
+        guess_name(&sign_in).await;
+        assert_eq!(attempt(&sign_in, "198.51.100.1", "wrong").await, 401);
+        let failed = Instant::now();
+        assert_eq!(attempt(&sign_in, "198.51.7.1", "right").await, 303);
+        assert!(failed.elapsed() > Duration::from_millis(900));
+    }
+
+    #[tokio::test]
+    async fn a_known_browser_that_fails_too_often_is_one_like_others() {
+        let sign_in = with_administrator().await;
+        let mut known = Browser::default();
+        assert_eq!(known.attempt(&sign_in, "192.0.2.1", "right").await.0, 303);
+        for address in ["192.0.2.1", "198.51.100.1"] {
+            for _ in 0..5 {
+                assert_eq!(known.attempt(&sign_in, address, "wrong").await.0, 401);
+            }
+        }
+        for _ in 0..5 {
+            assert_eq!(known.attempt(&sign_in, "192.0.2.1", "wrong").await.0, 401);
+        }
+        assert_eq!(known.attempt(&sign_in, "192.0.2.1", "right").await.0, 429);
+        assert_eq!(known.attempt(&sign_in, "203.0.113.1", "right").await.0, 303);
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::accounts::Account;
 use crate::board::ReferenceBoard;
+use crate::board::accounts::devices::{self, DeviceKey};
 use crate::board::accounts::sessions::{self, Hash};
 
 /// Maximum number of session ids that are read from one request.
@@ -75,63 +76,50 @@ impl Cookie {
     /// Without `https`, another host of the same domain can add a cookie of this name. The caller uses the first id
     /// whose session exists.
     pub fn read(&self, headers: &HeaderMap) -> Vec<SessionId> {
-        headers
-            .get_all(COOKIE)
-            .iter()
-            // Cookies of other applications can contain bytes that are not ASCII.
-            .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
-            .filter_map(|pair| {
-                pair.trim_ascii().strip_prefix(self.name.as_bytes())?.strip_prefix(b"=")
-            })
-            .filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?))
-            .take(MAX_COOKIES)
-            .collect()
+        let sessions = cookie_values(headers, self.name).filter_map(SessionId::parse);
+        sessions.take(MAX_COOKIES).collect()
     }
 }
 
-/// Begins a session of this account and ends the browser's previous ones. Remembers the address prefix.
+/// Returns the values of the cookies of this name in a request.
+pub fn cookie_values<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(COOKIE).iter();
+    // Cookies of other applications can contain bytes that are not ASCII.
+    let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    pairs.filter_map(move |pair| {
+        let value = pair.trim_ascii().strip_prefix(name.as_bytes())?;
+        str::from_utf8(value.strip_prefix(b"=")?).ok()
+    })
+}
+
+/// A session that has begun.
+pub struct NewSession {
+    pub id: SessionId,
+    /// Key of the cookies of browsers that have signed in.
+    pub device_key: DeviceKey,
+}
+
+/// Begins a session of this account and ends the browser's previous ones.
 pub async fn begin(
     board: &ReferenceBoard,
     account: Account,
     previous: &[SessionId],
-    prefix: Option<u128>,
-) -> BoardResult<SessionId> {
+) -> BoardResult<NewSession> {
     let id = SessionId::generate()?;
     let hash = id.hash();
     let previous = hashes(previous);
-    board
+    let mut new_key = [0; 32];
+    OsRandom.fill(&mut new_key)?;
+    let device_key = board
         .write(move |tx, events| {
             Box::pin(async move {
                 sessions::end(tx, previous).await?;
-                if let Some(prefix) = prefix {
-                    let prefix = prefix_hash(prefix);
-                    sessions::remember_prefix(tx, account.member, &prefix, events.now).await?;
-                }
-                sessions::begin(tx, &hash, &account, events.now).await
+                sessions::begin(tx, &hash, &account, events.now).await?;
+                devices::key_or(tx, new_key).await
             })
         })
         .await?;
-    Ok(id)
-}
-
-/// Returns whether the member of this name has signed in from this address prefix.
-pub async fn has_signed_in(
-    board: &ReferenceBoard,
-    name: &str,
-    prefix: Option<u128>,
-) -> BoardResult<bool> {
-    let Some(prefix) = prefix.map(prefix_hash) else {
-        return Ok(false);
-    };
-    let name = name.to_owned();
-    board
-        .read_short(move |connection| Box::pin(sessions::knows_prefix(connection, name, prefix)))
-        .await
-}
-
-/// Returns what the database contains instead of an address.
-fn prefix_hash(prefix: u128) -> Hash {
-    Sha256::digest(prefix.to_be_bytes()).into()
+    Ok(NewSession { id, device_key })
 }
 
 /// Ends sessions.

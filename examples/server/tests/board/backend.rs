@@ -5,8 +5,9 @@ use std::env;
 use std::sync::OnceLock;
 
 use forum_api::store::WebhookStores;
-use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{LeaseClock, migrate};
+use forum_api::store::postgres::LeaseClock;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::test_util;
 use forum_api::webhook::Endpoint;
@@ -36,7 +37,7 @@ pub struct Storage {
 impl Backend {
     /// Returns Postgres if `FORUM_API_BACKEND` is set, and otherwise this backend.
     pub fn or_from_environment(self) -> Self {
-        env::var_os("FORUM_API_BACKEND").map_or(self, |_| Self::Postgres)
+        if env::var_os("FORUM_API_BACKEND").is_some() { Self::Postgres } else { self }
     }
 
     /// Creates storage for a board without content.
@@ -81,15 +82,17 @@ impl Storage {
         let endpoint =
             Endpoint { topics: "*,message.sent".parse().unwrap(), ..test_util::endpoint() };
         let endpoints = self.webhooks().endpoints;
-        let entry = test_util::audit_entry();
-        assert!(endpoints.add(&endpoint, &entry).await.unwrap());
+        assert!(endpoints.add(&endpoint, &test_util::audit_entry()).await.unwrap());
     }
 
     /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
-        let begun = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
-        let example = begun.await.unwrap().unwrap();
+        let example = board
+            .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(example.name, "alice");
         board
     }

@@ -21,19 +21,19 @@ async fn the_next_request_sees_a_change_of_another_process_unless_it_is_refused(
     let demo = Demo::new().await;
     let node = demo.another_node(&demo.clock);
     for change in CHANGES {
-        let before = reads(&node).await;
+        let before = read_all(&node).await;
         execute(&demo, change, false).await;
-        assert_eq!(reads(&node).await, before, "{change}");
+        assert_eq!(read_all(&node).await, before, "{change}");
         execute(&demo, change, true).await;
-        let after = reads(&node).await;
+        let after = read_all(&node).await;
         assert_ne!(after, before, "{change}");
-        let of_new_node = reads(&demo.another_node(&demo.clock)).await;
+        let of_new_node = read_all(&demo.another_node(&demo.clock)).await;
         assert_eq!(after, of_new_node, "{change}");
     }
 }
 
 /// Returns what a guest, alice and the administrator read, with their permissions.
-async fn reads(node: &TestApi) -> Vec<Value> {
+async fn read_all(node: &TestApi) -> Vec<Value> {
     let mut reads = Vec::new();
     for client in [node.as_guest(), node.as_member("3"), node.as_member("1")] {
         for path in ["/forums", "/threads/16", "/threads/16/posts"] {
@@ -49,7 +49,7 @@ async fn execute(demo: &Demo, change: &'static str, commits: bool) {
         .write(move |tx, _| {
             Box::pin(async move {
                 tx.execute_batch(change).await?;
-                commits.then_some(()).ok_or_else(|| BoardError::conflict("refused"))
+                if commits { Ok(()) } else { Err(BoardError::conflict("refused")) }
             })
         })
         .await;

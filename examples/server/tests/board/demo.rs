@@ -1,7 +1,7 @@
 //! The demo board, with a manual clock.
 
 use forum_api::Environment;
-use forum_api::store::postgres::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
 use forum_api::test_util::{TestClient, audit_entry};
 use rusqlite::types::FromSql;
 use tokio_postgres::types::FromSqlOwned;
@@ -17,8 +17,20 @@ pub fn api_of(
     settings: ApiSettings,
     clock: &Arc<ManualClock>,
 ) -> TestApi {
+    api_with_overlap(host, stores, settings, clock, Duration::ZERO)
+}
+
+/// Creates the API of a board whose lists of threads need an overlap of `since`.
+fn api_with_overlap(
+    host: impl Into<Host>,
+    stores: Stores,
+    settings: ApiSettings,
+    clock: &Arc<ManualClock>,
+    overlap: Duration,
+) -> TestApi {
     let clock = Arc::<ManualClock>::clone(clock);
-    let environment = |environment: Environment| environment.clock(clock);
+    let environment =
+        |environment: Environment| environment.clock(clock).thread_since_overlap(overlap);
     TestApi::with(host, stores, environment, |api| api.settings(settings))
 }
 
@@ -52,7 +64,9 @@ impl Demo {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = storage.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
-        let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
+        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        let overlap = board.database.since_overlap();
+        let api = api_with_overlap(shared, stores, settings, &clock, overlap);
         Self { api, board, clock, storage }
     }
 
@@ -61,7 +75,8 @@ impl Demo {
         let board = self.storage.board(clock.clone(), Language::English);
         let stores = Stores::in_memory();
         let settings = ApiSettings::default();
-        api_of(Arc::new(board), stores, settings, clock)
+        let overlap = board.database.since_overlap();
+        api_with_overlap(Arc::new(board), stores, settings, clock, overlap)
     }
 
     /// Returns the connections to Postgres. Panics if the board is in SQLite.
@@ -202,8 +217,7 @@ impl Demo {
 
     /// Sets the clock back.
     pub fn set_back(&self, seconds: u64) {
-        let earlier = Duration::from_secs(seconds);
-        self.clock.set(self.clock.now().saturating_sub(earlier));
+        self.clock.set(self.clock.now().saturating_sub(Duration::from_secs(seconds)));
     }
 
     /// Returns the forum with this title, as an administrator sees it.
@@ -227,8 +241,7 @@ impl Demo {
 
     /// Returns the path of the posts of the thread about tea in General.
     pub async fn tea_posts_path(&self) -> String {
-        let title = "Which tea for a rainy afternoon?";
-        posts_path(&self.thread("General", title).await)
+        posts_path(&self.thread("General", "Which tea for a rainy afternoon?").await)
     }
 }
 
@@ -240,15 +253,17 @@ pub fn posts_path(thread: &Value) -> String {
 /// Returns the item of a list that has this value in this field.
 pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
-    let found = items.iter().find(|item| item[field] == value);
-    found.unwrap_or_else(|| panic!("no {value} in {list}")).clone()
+    items
+        .iter()
+        .find(|item| item[field] == value)
+        .unwrap_or_else(|| panic!("no {value} in {list}"))
+        .clone()
 }
 
 /// Returns this field of every item of a list.
 pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
-    let values = items.iter().map(|item| item[field].as_str().unwrap());
-    values.collect()
+    items.iter().map(|item| item[field].as_str().unwrap()).collect()
 }
 
 /// Returns the status and the error code of a response; the code is empty for a success.

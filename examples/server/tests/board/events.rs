@@ -65,8 +65,7 @@ async fn every_event_matches_the_openapi_document_and_contains_no_private_conten
         let topic = body["topic"].as_str().unwrap();
         let request = &document["webhooks"][topic]["post"]["requestBody"];
         let schema = &request["content"]["application/json"]["schema"];
-        let checked = check(&document, schema, &body);
-        checked.unwrap_or_else(|reason| panic!("{reason}: {body}"));
+        check(&document, schema, &body).unwrap_or_else(|reason| panic!("{reason}: {body}"));
         topics.insert(topic.to_owned());
     }
     let all = Topic::STANDARD.iter().map(Topic::to_string);
@@ -76,8 +75,7 @@ async fn every_event_matches_the_openapi_document_and_contains_no_private_conten
 #[tokio::test]
 async fn generated_content_has_no_events() {
     let demo = Demo::new().await;
-    let amount = ContentSize { members: 2, threads: 2, posts: 10 };
-    demo.generate(amount).await;
+    demo.generate(ContentSize { members: 2, threads: 2, posts: 10 }).await;
     assert_eq!(outbox(&demo).await, Vec::<String>::new());
 }
 
@@ -102,8 +100,7 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         .unwrap_err();
     assert!(outbox(&demo).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 0);
-    let approve = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
-    approve.await.unwrap();
+    board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post))).await.unwrap();
     assert!(!outbox(&demo).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }
@@ -112,9 +109,11 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
 async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
     demo.advance(60);
     let client = demo.as_member(name).await;
-    let request = client.request(method.parse().unwrap(), path);
-    let request = request.header("content-type", "application/json");
-    let answer = request.body(body.to_string()).await;
+    let answer = client
+        .request(method.parse().unwrap(), path)
+        .header("content-type", "application/json")
+        .body(body.to_string())
+        .await;
     assert!(answer.status < 300, "{method} {path}: {answer:?}");
     answer.json()
 }

@@ -13,11 +13,17 @@ use crate::prelude::*;
 /// Recounts posts on profiles after the readers of a forum changed. No command of the reference board
 /// changes the readers.
 const RECOUNT: &str = "
+    DELETE FROM thread_recount;
+    UPDATE thread_author SET counted = CASE
+        WHEN EXISTS (
+            SELECT 1 FROM thread JOIN forum ON forum.id = thread.forum_id
+            WHERE thread.id = thread_author.thread_id AND thread.state = 'visible'
+                AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
+        )
+        THEN post_count ELSE 0
+    END;
     UPDATE member SET post_count = (
-        SELECT count(*) FROM post
-        JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
-        WHERE post.author_id = member.id AND post.state = 'visible' AND thread.state = 'visible'
-            AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
+        SELECT coalesce(sum(counted), 0) FROM thread_author WHERE author_id = member.id
     )";
 
 /// A board without content, and its storage.
@@ -82,10 +88,13 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let name = name.to_owned();
-        let add = self.board.write(move |tx, events| {
-            Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
-        });
-        Ok(add.await?.into())
+        let member = self
+            .board
+            .write(move |tx, events| {
+                Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
+            })
+            .await?;
+        Ok(member.into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
@@ -97,9 +106,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             lists: AccessLists { read: readers, start: writers, reply: writers },
             ..forums::ForumInsert::default()
         };
-        let board = &self.board;
-        let add = board.write(move |tx, _| Box::pin(forums::add(tx, forum)));
-        Ok(add.await?.into())
+        Ok(self.board.write(move |tx, _| Box::pin(forums::add(tx, forum))).await?.into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {

@@ -4,7 +4,9 @@ use forum_server::board;
 use forum_test_support::{postgres, schema};
 
 mod backend;
+mod batches;
 mod board_rules;
+mod bounded;
 mod conformance;
 mod demo;
 mod events;

@@ -4,35 +4,59 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
-use crate::board::db;
+use crate::board::db::{self, ReadKind};
 use crate::postgres;
 use crate::prelude::*;
 
-fn board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
+fn new_board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
     ReferenceBoard::new(database, Arc::new(SystemClock), Language::English)
 }
 
 #[tokio::test]
 async fn a_new_database_lacks_all_migrations() {
-    let board = board(Database::open(&DatabasePath::Memory).unwrap());
+    let board = new_board(Database::open(&DatabasePath::Memory).unwrap());
     assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::Pending);
     let pending = board.pending_migrations().await.unwrap();
     assert!(pending.contains(&"board 0001_init".into()));
     assert!(!pending.iter().any(|name| name.starts_with("library ")));
     for _ in 0..2 {
         board.migrate().await.unwrap();
-        let status = board.schema_status().await.unwrap();
-        assert_eq!(status, SchemaStatus::UpToDate);
+        assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::UpToDate);
         assert!(board.pending_migrations().await.unwrap().is_empty());
     }
+}
+
+/// A logical replication needs a primary key to change rows.
+#[test]
+fn each_table_has_a_primary_key() {
+    run_with_postgres(async {
+        let on_sqlite = "SELECT name FROM pragma_table_list AS listed
+            WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(listed.name) WHERE pk > 0)";
+        let on_postgres = "SELECT relname AS name FROM pg_class
+            WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::REGNAMESPACE
+                AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)";
+        for backend in [Backend::Memory, Backend::Postgres] {
+            let storage = backend.create_storage().await;
+            let without_key =
+                storage.database.read::<Vec<String>>(ReadKind::One, move |connection| {
+                    Box::pin(async move {
+                        let find = connection.dialect(on_sqlite, on_postgres);
+                        connection.all(find, &[], |row| row.value("name")).await
+                    })
+                });
+            assert_eq!(without_key.await.unwrap(), [] as [&str; 0], "{backend:?}");
+        }
+    });
 }
 
 #[test]
 fn a_migration_does_not_wait_for_writes() {
     run_with_postgres(async {
         let made = postgres::Database::new();
-        let board = board(connect(&made.url(), 4).unwrap());
-        let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
+        let board = new_board(connect(&made.url(), 4).unwrap());
+        let begun = Arc::new(Notify::new());
+        let end = Arc::new(Notify::new());
         let begins = begun.clone();
         let ends = end.clone();
         let writer = board.clone();
@@ -74,15 +98,13 @@ async fn upgrade(demo: &Demo, count: usize) {
         include_str!("../../src/board/schema/sqlite/0001_init.sql"),
         include_str!("../../src/board/schema/postgres/0001_init.sql"),
     );
-    let name = "0001_init";
-    let all = vec![Migration { name, sql: init }, EXPAND, CONTRACT].leak();
+    let all = vec![Migration { name: "0001_init", sql: init }, EXPAND, CONTRACT].leak();
     let migrations = Migrations { table: "board_migrations", all: &all[..count] };
-    let [names, checksums] = [
-        "SELECT name AS value FROM board_migrations ORDER BY step",
-        "SELECT checksum AS value FROM board_migrations ORDER BY step",
-    ]
-    .map(|sql| demo.query_values::<String>(sql));
-    let applied: Vec<_> = names.await.into_iter().zip(checksums.await).collect();
+    let names: Vec<String> =
+        demo.query_values("SELECT name AS value FROM board_migrations ORDER BY step").await;
+    let checksums: Vec<String> =
+        demo.query_values("SELECT checksum AS value FROM board_migrations ORDER BY step").await;
+    let applied: Vec<_> = names.into_iter().zip(checksums).collect();
     demo.sql(&migrations.pending_sql(&applied).unwrap()).await;
 }
 
@@ -107,8 +129,7 @@ async fn running_nodes_work_beside_the_expanded_schema_of_the_next_version() {
     upgrade(&demo, 2).await;
     assert_eq!(statuses().await, all);
     // A restarted node of this version does not start.
-    let status = demo.board.schema_status().await.unwrap();
-    assert_eq!(status, SchemaStatus::Newer);
+    assert_eq!(demo.board.schema_status().await.unwrap(), SchemaStatus::Newer);
     assert!(demo.board.migrate().await.is_err());
     assert_eq!(statuses().await, all);
 

@@ -10,9 +10,9 @@ use crate::prelude::*;
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
     let find = "SELECT topic AS value FROM forum_api_events ORDER BY number";
-    let topics = demo.query_values(find).await;
+    let found = demo.query_values(find).await;
     demo.sql("DELETE FROM forum_api_events").await;
-    topics
+    found
 }
 
 /// Deletes the posts of a member since a time, as an operator does. Returns the number of posts of each transaction.
@@ -20,9 +20,11 @@ async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
     let mut rest = PostsOfMember::new(demo.id(name).await, since);
     let mut numbers = Vec::new();
     loop {
-        let board = &demo.board;
-        let deletion = board.write(move |tx, events| Box::pin(rest.delete_batch(tx, events)));
-        let (number, next) = deletion.await.unwrap();
+        let (number, next) = demo
+            .board
+            .write(move |tx, events| Box::pin(rest.delete_batch(tx, events)))
+            .await
+            .unwrap();
         let Some(next) = next else {
             return numbers;
         };
@@ -36,9 +38,9 @@ async fn posts_that_are_not_deleted_are_not_erased() {
     let demo = Demo::new().await;
     let member = demo.id("bob").await;
     let action = AuditAction::from_static("member.erased");
-    let actor = AuditActor::command_line(None);
-    let entry = actor.entry(&OsRandom, demo.clock.now(), action, "bob");
-    let erased = demo.board.erase(member, true, entry.unwrap()).await;
+    let entry =
+        AuditActor::command_line(None).entry(&OsRandom, demo.clock.now(), action, "bob").unwrap();
+    let erased = demo.board.erase(member, true, entry).await;
     assert!(matches!(erased, Err(BoardError::Conflict(_))), "{erased:?}");
     assert_eq!(demo.get("admin", "/members/@bob").await.0, 200);
 }
@@ -60,8 +62,7 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     let counts = async || {
         let forum = demo.forum("General").await;
         let bob = demo.get("admin", "/members/@bob").await.1;
-        let threads = &forum["threadCount"];
-        [threads, &forum["postCount"], &bob["postCount"]].map(Value::clone)
+        [&forum["threadCount"], &forum["postCount"], &bob["postCount"]].map(Value::clone)
     };
     let before = counts().await;
     let general = demo.threads_path("General").await;
@@ -80,11 +81,12 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     demo.post("spammer", &tea, body("Zobrowka")).await;
     topics(&demo).await;
 
-    assert_eq!(delete_posts(&demo, "spammer", later).await, [1, 0]);
+    assert_eq!(delete_posts(&demo, "spammer", later).await.iter().sum::<u64>(), 1);
     assert_eq!(topics(&demo).await, ["post.deleted"]);
     let everything = Timestamp::from_millis(i64::MIN);
     let deleted = delete_posts(&demo, "spammer", everything).await;
-    assert_eq!(deleted, [100, 1, 0, 1]);
+    assert_eq!(deleted.iter().sum::<u64>(), 102);
+    assert!(deleted.iter().all(|number| *number <= 20), "{deleted:?}");
     let mut expected = vec!["post.deleted"; 101];
     expected.push("thread.deleted");
     assert_eq!(topics(&demo).await, expected);
@@ -96,9 +98,12 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     let first = number(&thread["firstPostId"]);
     demo.restore(first).await.unwrap();
     for expected in [true, false] {
-        let board = &demo.board;
-        let delete = board.write(move |tx, events| Box::pin(moderation::delete(tx, events, first)));
-        assert_eq!(delete.await.unwrap(), expected);
+        let is_deleted = demo
+            .board
+            .write(move |tx, events| Box::pin(moderation::delete(tx, events, first)))
+            .await
+            .unwrap();
+        assert_eq!(is_deleted, expected);
     }
     assert_eq!(topics(&demo).await, ["thread.restored", "thread.deleted"]);
 }

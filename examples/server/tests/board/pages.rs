@@ -7,12 +7,11 @@ use crate::prelude::*;
 
 /// Returns the sizes in bytes of the texts of each post of a page.
 fn text_sizes(page: &Value) -> Vec<usize> {
-    let posts = page["items"].as_array().unwrap().iter();
     let size = |post: &Value| {
-        let texts = [&post["body"], &post["bodyHtml"]].into_iter();
-        texts.filter_map(Value::as_str).map(str::len).sum()
+        let texts = [&post["body"], &post["bodyHtml"]];
+        texts.into_iter().filter_map(Value::as_str).map(str::len).sum()
     };
-    posts.map(size).collect()
+    page["items"].as_array().unwrap().iter().map(size).collect()
 }
 
 /// Creates a thread with 24 posts of 20,000 `<` (80,000 bytes each as HTML), with two posts of a million bytes, and
@@ -23,14 +22,10 @@ async fn long_thread(demo: &Demo) -> String {
     let new = json!({ "title": "Long", "body": "x" });
     let threads = demo.threads_path("General").await;
     let posts = posts_path(&demo.post("alice", &threads, new).await.1);
-    for (text, count) in [("<", 20_000), ("x", 1_000_000), ("x", 5)]
-        .map(|(letter, length)| letter.repeat(length))
-        .into_iter()
-        .zip([24, 2, 3])
-    {
+    for (letter, length, count) in [("<", 20_000, 24), ("x", 1_000_000, 2), ("x", 5, 3)] {
         for _ in 0..count {
-            let (status, _) = demo.post("alice", &posts, body(&text)).await;
-            assert_eq!(status, 201);
+            let new = body(&letter.repeat(length));
+            assert_eq!(demo.post("alice", &posts, new).await.0, 201);
         }
     }
     posts
@@ -81,8 +76,8 @@ async fn listed_by_tool(demo: &Demo, posts: &str, form: Option<&str>) -> Value {
         .body(call.to_string())
         .unwrap();
     let server = McpServer::new(&demo.api.api()).unwrap();
-    let called = server.respond(request).await.into_body().into_bytes();
-    let mut called: Value = serde_json::from_slice(&called).unwrap();
+    let response = server.respond(request).await.into_body().into_bytes();
+    let mut called: Value = serde_json::from_slice(&response).unwrap();
     called["result"]["structuredContent"].take()
 }
 

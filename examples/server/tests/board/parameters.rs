@@ -24,7 +24,7 @@ async fn statements_with_missing_or_unused_parameters_are_refused() {
         })
     })
     .await;
-    let reputation = "SELECT reputation AS value FROM member WHERE id = 1";
-    let reputation: i64 = demo.query_value(reputation).await;
+    let reputation: i64 =
+        demo.query_value("SELECT reputation AS value FROM member WHERE id = 1").await;
     assert_eq!(reputation, 7);
 }

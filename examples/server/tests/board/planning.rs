@@ -1,7 +1,7 @@
 //! Number and plans of the statements of requests on Postgres.
 
 use crate::prelude::*;
-use crate::token_loading::token;
+use crate::token_loading::create_token;
 
 const ADMINISTRATOR: i64 = 1;
 const ALICE: i64 = 3;
@@ -52,11 +52,11 @@ const REQUESTS: [(i64, &str, &str, &str); 36] = [
 ];
 
 /// Fields whose last values replace their names in braces in later requests.
-const IDS: &str = "threadId postId firstPostId pollId optionId messageId";
+const IDS: [&str; 6] = ["threadId", "postId", "firstPostId", "pollId", "optionId", "messageId"];
 
-/// Largest number of statements of a request, with `BEGIN` and `COMMIT`, if no endpoint receives events. Each is one round
-/// trip to Postgres. The budget of the token in Redis is the twelfth.
-const MAX_STATEMENTS: i64 = 11;
+/// Largest number of statements of a request, with `BEGIN` and `COMMIT`, if no endpoint receives events. Each is at most
+/// one round trip to Postgres. The budget of the token in Redis is the thirteenth.
+const MAX_STATEMENTS: i64 = 12;
 
 /// Rounds in which Postgres chooses its plans: it compares them from the sixth execution of a statement on.
 const FIRST_ROUNDS: i64 = 8;
@@ -65,7 +65,7 @@ const FIRST_ROUNDS: i64 = 8;
 const ROUNDS: i64 = 20;
 
 #[test]
-fn a_request_runs_at_most_eleven_statements() {
+fn a_request_runs_at_most_twelve_statements() {
     run_with_postgres(async {
         let mut sender = RequestSender::new().await;
         // The first request of a token records its use.
@@ -91,14 +91,16 @@ fn no_statement_is_planned_on_each_request() {
         let mut sender = RequestSender::new().await;
         let demo = &sender.demo;
         demo.add_endpoint().await;
-        let amount = ContentSize { members: 50, threads: 2_000, posts: 5_000 };
-        demo.generate(amount).await;
+        demo.generate(ContentSize { members: 50, threads: 2_000, posts: 5_000 }).await;
         demo.set(settings::RATINGS_PER_DAY.key, "100").await;
         demo.sql("ANALYZE").await;
-        // Each connection has its own plans.
-        demo.pool().resize(1);
-        for round in 0..FIRST_ROUNDS + ROUNDS {
-            if round == FIRST_ROUNDS {
+        for round in 0..=FIRST_ROUNDS + ROUNDS {
+            if round == 1 {
+                // Each connection has its own plans. Those of the first round are made for tables that are still empty.
+                sender.demo.pool().resize(0);
+                sender.demo.pool().resize(1);
+            }
+            if round == 1 + FIRST_ROUNDS {
                 let reset = "SELECT pg_stat_statements_reset(0, oid, 0) FROM pg_database WHERE datname = current_database()";
                 sender.demo.sql(reset).await;
             }
@@ -106,6 +108,7 @@ fn no_statement_is_planned_on_each_request() {
                 sender.send(member, method, path, body).await;
                 sender.approve(member, method).await;
             }
+            while sender.demo.board.run_batch().await.unwrap() {}
             sender.demo.advance(3600);
         }
         let counts = "
@@ -115,7 +118,8 @@ fn no_statement_is_planned_on_each_request() {
         let rows = client.query(counts, &[&ROUNDS]).await.unwrap();
         assert!(rows.len() > 40, "{} statements", rows.len());
         for row in rows {
-            let (plans, calls): (i64, i64) = (row.get("plans"), row.get("calls"));
+            let plans: i64 = row.get("plans");
+            let calls: i64 = row.get("calls");
             let query: String = row.get("query");
             assert!(plans * 2 < calls, "{plans} plans in {calls} calls: {query}");
         }
@@ -141,30 +145,38 @@ impl RequestSender {
         let api = api_of(board, stores, ApiSettings::default(), &demo.clock);
         let mut tokens = HashMap::new();
         for member in [ADMINISTRATOR, ALICE, BOB, NEWBIE] {
-            tokens.insert(member, token(demo.database(), member).await);
+            tokens.insert(member, create_token(demo.database(), member).await);
         }
         Self { demo, api, tokens, ids: HashMap::new(), sent: 0 }
     }
 
     async fn send(&mut self, member: i64, method: &str, path: &str, body: &str) {
-        let [path, body] = [path, body].map(|text| {
-            let names = self.ids.iter();
-            names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("{{{name}}}"), id))
-        });
+        let path = self.with_ids(path);
+        let body = self.with_ids(body);
         self.sent += 1;
         let client = self.api.client(self.tokens.get(&member).cloned());
-        let request = client.request(method.parse().unwrap(), &path).body(body);
-        let response = request
+        let response = client
+            .request(method.parse().unwrap(), &path)
+            .body(body)
             .header("content-type", "application/json")
             .header("idempotency-key", &self.sent.to_string())
             .await;
         assert!(response.status < 300, "{method} {path}: {response:?}");
         let json = response.json();
-        for name in IDS.split(' ') {
+        for name in IDS {
             let found = [&json[name], &json["items"][0][name], &json["options"][1][name]];
             let id = found.into_iter().find_map(|id| id.as_str());
             self.ids.extend(id.map(|id| (name, id.to_owned())));
         }
+    }
+
+    /// Replaces the names of [`IDS`] in braces by their last values.
+    fn with_ids(&self, text: &str) -> String {
+        let mut replaced = text.to_owned();
+        for (name, id) in &self.ids {
+            replaced = replaced.replace(&format!("{{{name}}}"), id);
+        }
+        replaced
     }
 
     /// Approves the thread that the newcomer has started with this request.

@@ -10,7 +10,7 @@ pub use forum_api::host::{BoardError, BoardResult, Host};
 pub use forum_api::model::{Timestamp, UserId};
 pub use forum_api::runtime::{Clock, ManualClock, SystemClock};
 pub use forum_api::store::Stores;
-pub use forum_api::store::postgres::connect;
+pub use forum_api::store::postgres::tokio_postgres_0_7::connect;
 pub use forum_api::test_util::TestApi;
 pub use forum_api::{ApiSettings, Language, async_trait};
 pub use serde_json::{Value, json};

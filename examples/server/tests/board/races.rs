@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::atomic::AtomicBool;
 
-use forum_api::store::postgres::deadpool_postgres::Client;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
@@ -119,9 +119,9 @@ impl TwoNodes {
             let query = format!("{path}?limit=100&since={since}");
             for page in self.demo.pages("admin", &query).await {
                 for item in page["items"].as_array().unwrap() {
-                    let [id, time] = [id, time].map(|field| item[field].as_str().unwrap());
-                    since = since.max(time.into());
-                    seen.insert([id, time].map(String::from));
+                    let key = [id, time].map(|field| item[field].as_str().unwrap().to_owned());
+                    since = since.max(key[1].clone());
+                    seen.insert(key);
                 }
             }
         }
@@ -138,17 +138,17 @@ impl TwoNodes {
         self.demo.set(settings::POSTS_PER_HOUR.key, "1000").await;
         let repeated = |paths: &[String], new: &Value| -> Vec<Request> {
             let members = self.members.iter().cycle().take(WRITES);
-            let requests = members.zip(paths.iter().cycle());
-            let requests = requests.map(|(member, path)| post(*member, path, new.clone()));
-            requests.collect()
+            members
+                .zip(paths.iter().cycle())
+                .map(|(member, path)| post(*member, path, new.clone()))
+                .collect()
         };
         let missed = |items: Vec<Value>, seen: &BTreeSet<[String; 2]>, [id, time]: [&str; 2]| {
             let key =
                 |item: &Value| [id, time].map(|field| String::from(item[field].as_str().unwrap()));
-            let keys = items.iter().map(key);
-            keys.filter(|key| !seen.contains(key)).collect::<Vec<_>>()
+            items.iter().map(key).filter(|key| !seen.contains(key)).collect::<Vec<_>>()
         };
-        let thread = self.thread(self.members[0], "Hot").await;
+        let thread = self.start_thread(self.members[0], "Hot").await;
         let fields = ["postId", "createdAt"];
         let replies = repeated(std::slice::from_ref(&thread), &body("A reply"));
         let (written, seen) = self.send_and_poll(replies, &thread, fields).await;
@@ -201,7 +201,7 @@ impl TwoNodes {
     }
 
     /// Starts a thread in General and returns the path of its posts.
-    async fn thread(&self, member: i64, title: &str) -> String {
+    async fn start_thread(&self, member: i64, title: &str) -> String {
         let general = self.demo.threads_path("General").await;
         let new = json!({ "title": title, "body": "x" });
         let (_, thread) = self.send(0, &post(member, general, new)).await;
@@ -209,10 +209,10 @@ impl TwoNodes {
     }
 
     /// Starts threads. Returns the paths of their posts.
-    async fn threads(&self, count: usize) -> Vec<String> {
+    async fn start_threads(&self, count: usize) -> Vec<String> {
         let mut threads = Vec::new();
         for _ in 0..count {
-            threads.push(self.thread(self.members[0], "One of several").await);
+            threads.push(self.start_thread(self.members[0], "One of several").await);
         }
         threads
     }
@@ -282,7 +282,7 @@ fn polls_with_since_miss_nothing_on_nodes_with_different_clocks() {
 #[test]
 fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_author() {
     with_two_nodes(async |nodes| {
-        let thread = nodes.thread(nodes.members[0], "One").await;
+        let thread = nodes.start_thread(nodes.members[0], "One").await;
         let member = nodes.members[1];
         let id = thread.split('/').nth(2).unwrap();
         let reply = || post(member, &thread, body("x"));
@@ -315,14 +315,13 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
 #[test]
 fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
     with_two_nodes(async |nodes| {
-        let threads = nodes.threads(4).await;
+        let threads = nodes.start_threads(4).await;
         let general = nodes.demo.threads_path("General").await;
         let requests = |member: i64| {
-            let replies = threads.iter().cycle().take(10);
-            let replies = replies.map(move |thread| post(member, thread, body("x")));
-            let start = json!({ "title": "x", "body": "x" });
-            let starts = [(); 2].map(|()| post(member, &general, start.clone()));
-            replies.chain(starts).collect::<Vec<_>>()
+            let replied = threads.iter().cycle().take(10);
+            let replies = replied.map(move |thread| post(member, thread, body("x")));
+            let start = post(member, &general, json!({ "title": "x", "body": "x" }));
+            replies.chain([start.clone(), start]).collect::<Vec<_>>()
         };
         nodes.demo.set(settings::POSTS_PER_HOUR.key, "3").await;
         let statuses = nodes.statuses(requests(nodes.members[1])).await;
@@ -340,7 +339,7 @@ fn concurrent_edits_of_one_member_keep_to_their_limit() {
         let member = nodes.members[0];
         let mut edits = Vec::new();
         for title in ["One", "Two"] {
-            let thread = nodes.thread(member, title).await;
+            let thread = nodes.start_thread(member, title).await;
             let (_, posts) = nodes.demo.get("guest", &thread).await;
             let first = format!("{thread}/{}", number(&posts["items"][0]["postId"]));
             edits.extend((0..6).map(|number| Request {
@@ -370,17 +369,16 @@ fn concurrent_messages_do_not_exceed_the_inbox_quota() {
 #[test]
 fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
     with_two_nodes(async |nodes| {
-        nodes.thread(nodes.members[0], "Zebrafish").await;
-        let [first, second] = [nodes.client().await, nodes.client().await];
-        let lock = "BEGIN; LOCK TABLE thread";
-        first.batch_execute(lock).await.unwrap();
+        nodes.start_thread(nodes.members[0], "Zebrafish").await;
+        let first = nodes.client().await;
+        let second = nodes.client().await;
+        first.batch_execute("BEGIN; LOCK TABLE thread").await.unwrap();
         let search = tokio::spawn({
             let nodes = nodes.clone();
             async move { nodes.demo.get("guest", "/search?q=zebrafish").await }
         });
         wait_for_lock(&first, "matches(", &search).await;
-        let lock = "BEGIN; LOCK TABLE member";
-        second.batch_execute(lock).await.unwrap();
+        second.batch_execute("BEGIN; LOCK TABLE member").await.unwrap();
         first.batch_execute("COMMIT").await.unwrap();
         wait_for_lock(&second, "post.body", &search).await;
         let edit = "UPDATE post SET body = 'secret', state = 'awaiting_approval'
@@ -419,11 +417,13 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let searching = searching.clone();
         searches.spawn(async move {
-            let search = database.read::<()>(ReadKind::Search, move |_| {
-                searching.fetch_add(1, Ordering::Relaxed);
-                Box::pin(pending())
-            });
-            search.await.unwrap();
+            database
+                .read::<()>(ReadKind::Search, move |_| {
+                    searching.fetch_add(1, Ordering::Relaxed);
+                    Box::pin(pending())
+                })
+                .await
+                .unwrap();
         });
     }
     while searching.load(Ordering::Relaxed) < 4 {
@@ -435,13 +435,15 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let all = all.clone();
         reads.spawn(async move {
-            let read = database.read(ReadKind::Short, move |connection| {
-                Box::pin(async move {
-                    all.wait().await;
-                    connection.any("SELECT 1", &[]).await
+            database
+                .read(ReadKind::Short, move |connection| {
+                    Box::pin(async move {
+                        all.wait().await;
+                        connection.any("SELECT 1", &[]).await
+                    })
                 })
-            });
-            read.await.unwrap()
+                .await
+                .unwrap()
         });
     }
     assert_eq!(reads.join_all().await, [true; 12]);
@@ -476,30 +478,35 @@ fn two_commands_do_not_remove_the_last_two_administrators() {
     with_two_nodes(async |nodes| {
         let demo = &nodes.demo;
         let groups = Groups::of([Group::Administrators, Group::Members, Group::Staff]);
-        let make = demo.board.write(move |tx, events| {
-            Box::pin(async move {
-                let second = accounts::add(tx, "second", groups, events.now).await?;
-                accounts::set_password(tx, second, "hash").await?;
-                accounts::set_password(tx, 1, "hash").await?;
-                Ok(second)
+        let second = demo
+            .board
+            .write(move |tx, events| {
+                Box::pin(async move {
+                    let second = accounts::add(tx, "second", groups, events.now).await?;
+                    accounts::set_password(tx, second, "hash").await?;
+                    accounts::set_password(tx, 1, "hash").await?;
+                    Ok(second)
+                })
             })
-        });
-        let second = make.await.unwrap();
+            .await
+            .unwrap();
         let ban = |member, pause: Option<Arc<Barrier>>| {
             let board = demo.board.clone();
             tokio::spawn(async move {
-                let banning = board.write(move |tx, _| {
-                    Box::pin(async move {
-                        locks::member_and_administrators(tx, member).await?;
-                        if let Some(pause) = &pause {
-                            pause.wait().await;
-                            pause.wait().await;
-                        }
-                        accounts::check_not_last_administrator(tx, member, "x").await?;
-                        accounts::set_banned(tx, member, true).await
+                board
+                    .write(move |tx, _| {
+                        Box::pin(async move {
+                            locks::member_and_administrators(tx, member).await?;
+                            if let Some(pause) = &pause {
+                                pause.wait().await;
+                                pause.wait().await;
+                            }
+                            accounts::check_not_last_administrator(tx, member, "x").await?;
+                            accounts::set_banned(tx, member, true).await
+                        })
                     })
-                });
-                banning.await.is_ok()
+                    .await
+                    .is_ok()
             })
         };
         let pause = Arc::new(Barrier::new(2));
@@ -516,7 +523,7 @@ fn two_commands_do_not_remove_the_last_two_administrators() {
 #[test]
 fn members_who_message_and_rate_each_other_do_not_deadlock() {
     with_two_nodes(async |nodes| {
-        let before = deadlocks(&nodes).await;
+        let before = count_deadlocks(&nodes).await;
         for round in 0..6 {
             let mut requests = Vec::new();
             for pair in nodes.members.chunks_exact(2) {
@@ -533,11 +540,11 @@ fn members_who_message_and_rate_each_other_do_not_deadlock() {
             assert_eq!(nodes.statuses(requests).await, [(201, count)].into());
         }
         nodes.assert_counters().await;
-        assert_eq!(deadlocks(&nodes).await, before);
+        assert_eq!(count_deadlocks(&nodes).await, before);
     });
 }
 
-async fn deadlocks(nodes: &TwoNodes) -> i64 {
+async fn count_deadlocks(nodes: &TwoNodes) -> i64 {
     let client = nodes.client().await;
     let count = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
     client.query_one(count, &[]).await.unwrap().get(0)
@@ -568,7 +575,8 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                     .await
             })
         };
-        let [one, two] = [nodes.members[0], nodes.members[1]];
+        let one = nodes.members[0];
+        let two = nodes.members[1];
         let written = [write([one, two]), write([two, one])];
         for write in written {
             write.await.unwrap().unwrap();
@@ -588,7 +596,7 @@ fn counters_equal_a_recount_after_concurrent_writes() {
         let moderator = nodes.demo.id("mod").await;
         let newbie = nodes.demo.id("newbie").await;
         let general = nodes.demo.threads_path("General").await;
-        let threads = nodes.threads(3).await;
+        let threads = nodes.start_threads(3).await;
         let mut written: Vec<(i64, String)> = Vec::new();
         for round in 0..5 {
             let mut requests = Vec::new();
@@ -608,8 +616,7 @@ fn counters_equal_a_recount_after_concurrent_writes() {
                     _ => {}
                 }
             }
-            let operator = operate(&nodes);
-            let (answers, ()) = tokio::join!(nodes.send_all(requests), operator);
+            let (answers, ()) = tokio::join!(nodes.send_all(requests), operate(&nodes));
             for (status, answer) in answers {
                 assert!(matches!(status, 200 | 201 | 204), "{status} {answer}");
                 if let (Some(post), Some(thread)) =
@@ -626,9 +633,8 @@ fn counters_equal_a_recount_after_concurrent_writes() {
         // A whole thread is deleted while members reply to it.
         let id = nodes.demo.get("mod", &threads[0]).await.1["items"][0]["postId"].clone();
         let first = format!("{}/{}", threads[0], id.as_str().unwrap());
-        let replies = nodes.members.iter();
-        let replies = replies.map(|member| post(*member, &threads[0], body("x")));
-        let mut requests: Vec<_> = replies.collect();
+        let mut requests: Vec<_> =
+            nodes.members.iter().map(|member| post(*member, &threads[0], body("x"))).collect();
         requests.insert(6, delete(moderator, first));
         let answers = nodes.send_all(requests).await;
         assert_eq!(answers[6].0, 204);

@@ -33,17 +33,31 @@ UNION ALL
 SELECT 'forum ' || forum.id
 FROM forum
 CROSS JOIN LATERAL (
-    SELECT count(*) AS threads, coalesce(sum(1 + reply_count), 0) AS posts, max(last_activity_at) AS newest
+    SELECT
+        count(*) AS threads, coalesce(sum(1 + reply_count), 0) AS posts,
+        coalesce(max(last_activity_at), 0) AS newest
     FROM thread WHERE thread.forum_id = forum.id AND thread.state = 'visible'
 ) AS counted
-WHERE (forum.thread_count, forum.post_count, coalesce(forum.last_activity_at, 0))
-    <> (counted.threads, counted.posts, coalesce(counted.newest, 0))
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(sum(thread_count), 0) AS threads, coalesce(sum(post_count), 0) AS posts,
+        coalesce(max(newest_at), 0) AS newest
+    FROM forum_count WHERE forum_count.forum_id = forum.id
+) AS stored
+WHERE (stored.threads, stored.posts) <> (counted.threads, counted.posts) OR stored.newest < counted.newest
 
 UNION ALL
 
 SELECT 'member ' || member.id
 FROM member
-WHERE (post_count, reputation, unread_count, inbox_used) <> (
+WHERE (
+    post_count + (
+        SELECT coalesce(sum(CASE WHEN counts THEN thread_author.post_count ELSE 0 END - counted), 0)
+        FROM thread_recount JOIN thread_author ON thread_author.thread_id = thread_recount.thread_id
+        WHERE author_id = member.id
+    ),
+    reputation, unread_count, inbox_used
+) <> (
     (
         SELECT count(*)
         FROM post JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
@@ -63,12 +77,33 @@ WHERE (post_count, reputation, unread_count, inbox_used) <> (
 
 UNION ALL
 
+SELECT 'author ' || member.id || ' of thread ' || thread.id
+FROM thread CROSS JOIN member
+CROSS JOIN LATERAL (
+    SELECT count(*) AS posts FROM post
+    WHERE post.thread_id = thread.id AND post.author_id = member.id AND post.state = 'visible'
+) AS written
+LEFT JOIN thread_author AS author ON author.thread_id = thread.id AND author.author_id = member.id
+LEFT JOIN thread_recount AS recount ON recount.thread_id = thread.id
+WHERE coalesce(author.post_count, 0) <> written.posts
+    OR recount.thread_id IS NULL AND author.counted <> (
+        SELECT CASE WHEN thread.state = 'visible' AND forum.title <> 'Staff' THEN written.posts ELSE 0 END
+        FROM forum WHERE forum.id = thread.forum_id
+    )
+
+UNION ALL
+
 SELECT 'poll ' || poll.id
 FROM poll
 WHERE voters <> (SELECT count(*) FROM ballot WHERE ballot.poll_id = poll.id)
     OR EXISTS (
+        SELECT 1 FROM ballot
+        WHERE ballot.poll_id = poll.id
+            AND ballot.choices <> (SELECT count(*) FROM vote WHERE vote.ballot_id = ballot.id)
+    )
+    OR EXISTS (
         SELECT 1 FROM poll_option AS option
-        WHERE option.poll_id = poll.id
+        WHERE option.poll_id = poll.id AND NOT option.removed
             AND option.votes <> (SELECT count(*) FROM vote WHERE vote.option_id = option.id)
     )
 

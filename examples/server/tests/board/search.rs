@@ -7,18 +7,18 @@ use crate::demo::field_values;
 use crate::prelude::*;
 
 /// Returns the first 100 hits of `query`.
-async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
+async fn find_hits(demo: &Demo, name: &'static str, query: &str) -> Value {
     let (status, page) = demo.get(name, &format!("/search?limit=100&{query}")).await;
     assert_eq!(status, 200, "{page}");
     page
 }
 
-const PARTS: &str = "上 海 東 タ ﾀ ข้ า 서 울 tea ＴＥＡ ， . é";
+/// Spaces are more frequent than other parts.
+const PARTS: [&str; 16] =
+    ["上", "海", "東", "タ", "ﾀ", "ข้", "า", "서", "울", "tea", "ＴＥＡ", "，", ".", "é", " ", " "];
 
 fn random_text(random: &mut Random, max_parts: usize) -> String {
-    let parts: Vec<_> = PARTS.split(' ').chain([" ", " "]).collect();
-    let parts = (0..=random.below(max_parts)).filter_map(|_| random.choose(&parts).copied());
-    parts.collect()
+    (0..=random.below(max_parts)).filter_map(|_| random.choose(&PARTS).copied()).collect()
 }
 
 /// The last text is longer than the default limit of Postgres for places of a word, and has a phrase only at its end.
@@ -96,8 +96,8 @@ fn plain_score(
     }
     let weight = |word: &&str| {
         let count = |text: &[&str]| text.iter().filter(|found| *found == word).count();
-        let weights = std::iter::repeat_n(1.0, count(&texts[0]));
-        let weights = weights.chain(std::iter::repeat_n(0.2, count(&texts[1])));
+        let weights = std::iter::repeat_n(1.0, count(&texts[0]))
+            .chain(std::iter::repeat_n(0.2, count(&texts[1])));
         weights.take(256).zip(1..).map(|(weight, n)| weight / f64::from(n * n)).sum::<f64>()
             / 1.644_934
     };
@@ -112,11 +112,11 @@ async fn the_newest_matches_are_ordered_by_score() {
         let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
         let amount = ContentSize { members: 5, threads: 300, posts: 2500 };
         demo.generate(amount).await;
-        let texts = "
+        let select = "
             SELECT post.id || '|' || CASE post.number WHEN 1 THEN thread.title_words ELSE '' END || '|' || post.body_words AS value
             FROM post JOIN thread ON thread.id = post.thread_id
             WHERE post.state = 'visible' AND thread.state = 'visible' ORDER BY post.id DESC";
-        let texts: Vec<String> = demo.query_values(texts).await;
+        let texts: Vec<String> = demo.query_values(select).await;
         for (q, query) in [
             ("da", (&["da"][..], false, None)),
             ("fa+da", (&["da", "fa"], false, None)),
@@ -125,11 +125,11 @@ async fn the_newest_matches_are_ordered_by_score() {
             ("%22da+fa+da%22+-ga", (&["da", "fa", "da"], true, Some("ga"))),
             ("da+fa+ga+ka", (&["da", "fa", "ga", "ka"], false, None)),
         ] {
-            let plain = texts.iter().filter_map(|text| {
+            let scores = texts.iter().filter_map(|text| {
                 let [id, title, body] = text.split('|').collect::<Vec<_>>().try_into().unwrap();
                 Some((id.to_owned(), plain_score(query, title, body)?))
             });
-            let plain: HashMap<String, f64> = plain.take(1000).collect();
+            let plain: HashMap<String, f64> = scores.take(1000).collect();
             let pages = demo.pages("admin", &format!("/search?limit=100&q={q}")).await;
             let hits: Vec<(f64, i64)> = pages
                 .iter()
@@ -192,9 +192,8 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     );
     demo.sql(insert.leak()).await;
     let ids = async |query: &str| -> Vec<i64> {
-        let found = hits(&demo, "guest", query).await;
-        let ids = field_values(&found, "postId").into_iter();
-        ids.map(|id| id.parse().unwrap()).collect()
+        let found = find_hits(&demo, "guest", query).await;
+        field_values(&found, "postId").into_iter().map(|id| id.parse().unwrap()).collect()
     };
     let last = ids("q=clover&sort=newest").await[0];
     let newest_nettle = last - 1100;
@@ -208,8 +207,7 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
 #[tokio::test]
 async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     let demo = Demo::new().await;
-    let amount = ContentSize { members: 2, threads: 150, posts: 3000 };
-    demo.generate(amount).await;
+    demo.generate(ContentSize { members: 2, threads: 150, posts: 3000 }).await;
     for sort in ["newest", "oldest"] {
         let query = format!("/search?q=da&sort={sort}");
         let posts = demo.pages("alice", &format!("{query}&limit=100")).await;
@@ -235,16 +233,14 @@ async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
 
 /// Returns the threads of the hits of all pages.
 fn thread_ids(pages: &[Value]) -> Vec<&str> {
-    let pages = pages.iter();
-    let ids = pages.flat_map(|page| field_values(page, "threadId"));
-    ids.collect()
+    pages.iter().flat_map(|page| field_values(page, "threadId")).collect()
 }
 
 /// All posts except the first stay in the index.
 #[tokio::test]
 async fn a_thread_is_not_found_while_it_is_deleted() {
     let demo = Demo::new().await;
-    let before = hits(&demo, "mod", "q=tea").await;
+    let before = find_hits(&demo, "mod", "q=tea").await;
     let indexed = count_indexed(&demo).await;
     let tea = demo.tea_posts_path().await;
     let posts = demo.get("mod", &tea).await.1;
@@ -254,20 +250,19 @@ async fn a_thread_is_not_found_while_it_is_deleted() {
     };
     let moderator = demo.as_member("mod").await;
     for post in [first, second] {
-        let deleted = moderator.delete(&format!("{tea}/{post}")).await;
-        assert_eq!(deleted.status, 204);
+        assert_eq!(moderator.delete(&format!("{tea}/{post}")).await.status, 204);
     }
     demo.restore(second.parse().unwrap()).await.unwrap();
     assert_eq!(count_indexed(&demo).await, indexed - 1);
     for sort in ["relevance", "newest", "oldest"] {
         for show in ["posts", "threads"] {
-            let response = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
+            let response = find_hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
             let found = field_values(&response, "threadId");
             assert!(!found.is_empty() && found.iter().all(|found| thread != *found));
         }
     }
     demo.restore(first.parse().unwrap()).await.unwrap();
-    assert_eq!(hits(&demo, "mod", "q=tea").await, before);
+    assert_eq!(find_hits(&demo, "mod", "q=tea").await, before);
 }
 
 /// Returns the number of posts in the index.
@@ -292,7 +287,7 @@ async fn a_search_passes_over_gaps_between_ids() {
         assert_eq!(demo.post("alice", &tea, body("nettle")).await.0, 201);
     }
     for sort in ["relevance", "newest", "oldest"] {
-        let found = hits(&demo, "guest", &format!("q=nettle&sort={sort}")).await;
+        let found = find_hits(&demo, "guest", &format!("q=nettle&sort={sort}")).await;
         assert_eq!(field_values(&found, "postId").len(), 3, "{sort}");
     }
 }
@@ -307,9 +302,12 @@ async fn the_largest_texts_are_indexed() {
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let threads = demo.threads_path("General").await;
     let letters = |count: usize| -> String {
-        let letters = ('\u{20000}'..='\u{2a6d0}').chain('\u{30000}'..='\u{31340}');
-        let letters = letters.cycle().take(count);
-        letters.flat_map(|letter| [letter, ' ']).collect()
+        ('\u{20000}'..='\u{2a6d0}')
+            .chain('\u{30000}'..='\u{31340}')
+            .cycle()
+            .take(count)
+            .flat_map(|letter| [letter, ' '])
+            .collect()
     };
     let long_words = "\u{20000}".repeat(2_000) + " ";
     for (title, text) in [

@@ -73,3 +73,21 @@ async fn a_new_session_removes_expired_sessions() {
     assert_eq!(demo.query_value::<i64>(count).await, 1);
     assert!(is_signed_in(&demo, OTHER_SESSION).await);
 }
+
+/// A session of a clock that was ahead would otherwise last until its time is reached.
+#[tokio::test]
+async fn a_session_that_began_or_was_used_in_the_future_has_ended() {
+    const SHIFT_USE: &str = "UPDATE session SET used_at = used_at + ?1";
+    const SHIFT_BEGIN: &str = "UPDATE session SET began_at = began_at + ?1";
+    for (shift, seconds, is_valid) in
+        [(SHIFT_USE, 60, true), (SHIFT_USE, 61, false), (SHIFT_BEGIN, 61, false)]
+    {
+        let demo = Demo::new().await;
+        begin(&demo, SESSION).await;
+        demo.change(move |tx| {
+            Box::pin(async move { tx.execute(shift, bind![seconds * 1000_i64]).await })
+        })
+        .await;
+        assert_eq!(is_signed_in(&demo, SESSION).await, is_valid, "{shift} {seconds}");
+    }
+}

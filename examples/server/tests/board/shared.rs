@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::board::db::ReadKind;
+use crate::board::db::{ReadKind, Writer};
 use crate::postgres::Database;
 use crate::prelude::*;
 
@@ -16,10 +16,12 @@ fn readers_do_not_wait_for_writers() {
         let write = |_| hold_write(storage.database.clone(), ended.clone());
         let writes: JoinSet<_> = (0..20).map(write).collect();
         for _ in 0..100 {
-            let read = storage
+            let found = storage
                 .database
-                .read(ReadKind::One, |connection| Box::pin(connection.any("SELECT 1", &[])));
-            assert!(read.await.unwrap());
+                .read(ReadKind::One, |connection| Box::pin(connection.any("SELECT 1", &[])))
+                .await
+                .unwrap();
+            assert!(found);
         }
         end.send_replace(true);
         let written = writes.join_all().await;
@@ -30,10 +32,9 @@ fn readers_do_not_wait_for_writers() {
 /// Holds a write transaction open until the end is signalled.
 async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -> BoardResult<()> {
     database
-        .write(move |_| {
+        .write(Writer::Operator, move |_| {
             Box::pin(async move {
-                let ended_at = ended.wait_for(|is_over| *is_over).await;
-                ended_at.map(drop).map_err(BoardError::internal)
+                ended.wait_for(|is_over| *is_over).await.map(drop).map_err(BoardError::internal)
             })
         })
         .await
@@ -47,7 +48,7 @@ fn a_dropped_transaction_is_rolled_back() {
         let pool = storage.pool();
         pool.resize(1);
         drop(pool.get().await.unwrap());
-        let write = storage.database.write(|tx| Box::pin(delete_sessions(tx)));
+        let write = storage.database.write(Writer::Operator, |tx| Box::pin(delete_sessions(tx)));
         assert!(write.now_or_never().is_none());
         let client = pool.get().await.unwrap();
         // A transaction cannot run it.
@@ -80,14 +81,13 @@ fn connections_that_refuse_writes_are_closed() {
         for is_background in [false, true] {
             let clients = [pool.get().await.unwrap(), pool.get().await.unwrap()];
             for client in clients {
-                let refuse = "SET default_transaction_read_only = on";
-                client.batch_execute(refuse).await.unwrap();
+                client.batch_execute("SET default_transaction_read_only = on").await.unwrap();
             }
             let database = storage.database.clone();
             let written = if is_background {
                 database.write_background(|tx| Box::pin(delete_sessions(tx))).await
             } else {
-                database.write(|tx| Box::pin(delete_sessions(tx))).await
+                database.write(Writer::Operator, |tx| Box::pin(delete_sessions(tx))).await
             };
             let error = format!("{:?}", written.unwrap_err());
             assert!(error.contains("(25006)"), "{error}");

@@ -19,7 +19,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     settings.token_budget.units = 1;
     let host = Arc::new(demo.board.clone());
     let api = api_of(host, stores.clone(), settings, &demo.clock);
-    let text = token(demo.database(), 2).await;
+    let text = create_token(demo.database(), 2).await;
     let lookup = *PlainToken::parse(&text).unwrap().lookup();
     let client = api.client(Some(text));
     for (path, status, seen) in [("/search?q=tea", 429, 0), ("/forums", 200, 1)] {
@@ -28,9 +28,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
     demo.sql("UPDATE member SET last_seen_at = NULL").await;
-    let now = demo.clock.now();
-    let entry = audit_entry();
-    assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
+    assert!(stores.tokens.revoke(&lookup, demo.clock.now(), &audit_entry()).await.unwrap());
     assert_eq!(client.get("/forums").await.status, 401);
     demo.board.flush_last_seen().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
@@ -44,28 +42,27 @@ fn the_statement_searches_indexes_of_postgres() {
         let client = demo.pool().get().await.unwrap();
         let statement = named_params(&[&LOAD_TOKEN[1]]);
         // Tables of a few rows are otherwise scanned.
-        let sql = &statement.sql;
-        let prepare = format!("SET enable_seqscan = off; PREPARE load_token AS {sql}");
+        let prepare = format!("SET enable_seqscan = off; PREPARE load_token AS {}", statement.sql);
         client.batch_execute(&prepare).await.unwrap();
         let explain = "EXPLAIN EXECUTE load_token ('0123456789abcdEF')";
         let rows = client.query(explain, &[]).await.unwrap();
         let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = lines.join("\n");
         for index in ["forum_api_tokens_pkey", "member_pkey"] {
-            let scan = format!("Index Scan using {index}");
-            assert!(plan.contains(&scan), "{plan}");
+            assert!(plan.contains(&format!("Index Scan using {index}")), "{plan}");
         }
     });
 }
 
 /// Issues a token of this member with all scopes.
-pub async fn token(database: &BoardDatabase, member: i64) -> String {
+pub async fn create_token(database: &BoardDatabase, member: i64) -> String {
     let owner = UserId::from(member);
     let scopes = Vec::from_iter(Surface::Full.scopes());
     let request = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let random = SeededRandom::new(1_000 * member.unsigned_abs());
-    let issued = issue_token(&*stores.tokens, &random, Surface::Full, request, now).await;
-    issued.unwrap().0.expose_secret().to_owned()
+    let (token, _) =
+        issue_token(&*stores.tokens, &random, Surface::Full, request, now).await.unwrap();
+    token.expose_secret().to_owned()
 }

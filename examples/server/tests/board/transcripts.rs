@@ -76,8 +76,8 @@ async fn run(scenario: &str, language: Language) -> String {
                     found += &format!("{selection}\n");
                 }
                 lines.next_if(|line| line.starts_with("  <"));
-                let selection = selection.map(|line| line.trim_start_matches("  ? "));
-                found += &result(&send(&demo, line).await, selection);
+                let fields = selection.map(|line| line.trim_start_matches("  ? "));
+                found += &result(&send(&demo, line).await, fields);
             }
         }
     }
@@ -98,9 +98,7 @@ async fn operate(demo: &Demo, change: &str) {
         "unpin" => (ThreadFlag::Pinned, false),
         _ => panic!("unknown change {change}"),
     };
-    let board = &demo.board;
-    let set = board.write(move |tx, _| Box::pin(set_flag(tx, id, flag, on)));
-    set.await.unwrap();
+    demo.board.write(move |tx, _| Box::pin(set_flag(tx, id, flag, on))).await.unwrap();
 }
 
 async fn send(demo: &Demo, line: &str) -> TestResponse {
@@ -119,8 +117,7 @@ async fn send(demo: &Demo, line: &str) -> TestResponse {
     if body.is_empty() {
         return request.await;
     }
-    let json = request.header("content-type", "application/json");
-    json.body(body.to_owned()).await
+    request.header("content-type", "application/json").body(body.to_owned()).await
 }
 
 fn result(answer: &TestResponse, selection: Option<&str>) -> String {
@@ -129,9 +126,12 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
     let error = &json["error"];
     let shown = match selection {
         _ if status >= 400 => {
-            let [code, message] = ["code", "message"].map(|field| error[field].as_str().unwrap());
-            let wait = answer.header("retry-after").map(|wait| format!("{wait} "));
-            format!("{}{code} {message}", wait.unwrap_or_default())
+            let code = error["code"].as_str().unwrap();
+            let message = error["message"].as_str().unwrap();
+            match answer.header("retry-after") {
+                Some(wait) => format!("{wait} {code} {message}"),
+                None => format!("{code} {message}"),
+            }
         }
         Some(fields) => {
             fields.split(',').map(|field| select(&json, field)).collect::<Value>().to_string()

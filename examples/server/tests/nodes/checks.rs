@@ -54,9 +54,10 @@ pub async fn check_deliveries(receiver: &Receiver, secret: &str, posts: &BTreeSe
         for received in iter::from_fn(|| receiver.try_next()) {
             assert!(received.is_signed_with(secret), "{received:?}");
             let post = &received.json()["data"]["post"]["postId"];
-            let accepted = (received.status == Some(204)).then(|| received.delivery());
-            let post = deliveries.entry(post.as_str().unwrap().into());
-            post.or_default().extend(accepted);
+            let accepted = deliveries.entry(post.as_str().unwrap().into()).or_default();
+            if received.status == Some(204) {
+                accepted.insert(received.delivery());
+            }
         }
         deliveries.keys().eq(posts) && deliveries.values().all(|accepted| !accepted.is_empty())
     })

@@ -63,9 +63,11 @@ async fn run_with_failovers(urls: BackendUrls) {
     let failures: Vec<_> = sent.iter().filter(|sent| sent.is_failure()).collect();
     let unexpected = failures.iter().find(|failure| !is_expected(failure));
     assert!(unexpected.is_none(), "{unexpected:?}");
-    let all = sent.iter();
-    let acknowledged = all.filter(|sent| sent.acknowledged_reply().is_some());
-    let acknowledged: Vec<_> = acknowledged.map(|sent| sent.ended).collect();
+    let acknowledged: Vec<_> = sent
+        .iter()
+        .filter(|sent| sent.acknowledged_reply().is_some())
+        .map(|sent| sent.ended)
+        .collect();
     for (_, promoted) in &outages {
         let later = acknowledged.iter().filter(|ended| *ended > promoted);
         let recovered = *later.min().unwrap() - *promoted;
@@ -78,11 +80,11 @@ async fn run_with_failovers(urls: BackendUrls) {
     let posts = check_posts(&cluster.database, &sent).await;
     cluster.database.end_leases().await;
     check_deliveries(&receiver, &secret, &posts).await;
-    let requests = sent.len();
-    let acknowledged = acknowledged.len();
     println!(
-        "{requests} requests, {} failed, {acknowledged} replies acknowledged, {unrecorded} without a recorded outcome",
-        failures.len()
+        "{} requests, {} failed, {} replies acknowledged, {unrecorded} without a recorded outcome",
+        sent.len(),
+        failures.len(),
+        acknowledged.len()
     );
     block_in_place(|| cluster.stop());
 }

@@ -33,8 +33,7 @@ fn killed_nodes_lose_and_repeat_no_write() {
 
 /// Kills nodes at random. Returns the metrics of all servers.
 pub async fn run_with_kills(urls: BackendUrls, servers: usize, workers: usize) -> String {
-    let options = ["--token-budget", "1000000"];
-    let mut cluster = Cluster::new(&urls, servers, workers, &options).await;
+    let mut cluster = Cluster::new(&urls, servers, workers, &["--token-budget", "1000000"]).await;
     let attempted = Mutex::new(BTreeSet::new());
     let receiver = Receiver::with_statuses(move |received| {
         thread::sleep(RESPONSE_DELAY);

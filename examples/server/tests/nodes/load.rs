@@ -39,8 +39,7 @@ impl Sent {
     }
 
     pub fn is_failure(&self) -> bool {
-        let response = self.response.as_ref();
-        response.is_none_or(|response| response.status >= 500)
+        self.response.as_ref().is_none_or(|response| response.status >= 500)
     }
 }
 
@@ -55,8 +54,11 @@ impl Load {
     /// Starts clients of the owners of these tokens.
     pub fn start(nodes: &Nodes, tokens: &[String]) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let tokens = tokens.iter().cycle().take(CLIENTS).enumerate();
         let clients = tokens
+            .iter()
+            .cycle()
+            .take(CLIENTS)
+            .enumerate()
             .map(|(number, token)| {
                 let nodes = nodes.clone();
                 let token = token.clone();

@@ -7,10 +7,12 @@
 //! `cargo test` builds the server. To run only this binary, run `cargo build -p forum-server` first.
 
 use forum_test_support::{
-    client, cluster, connection, node, postgres, prerequisites, program, random, receiver, redis,
+    client, cluster, connection, link, node, postgres, prerequisites, program, random, receiver,
+    redis,
 };
 
 mod checks;
+mod distance;
 mod failover;
 mod killed;
 mod load;

@@ -83,8 +83,7 @@ async fn run_with_outages() {
     assert!(!failures.is_empty(), "no request failed during the outage");
 
     let body = "Back again.";
-    let path = "/threads/1/posts";
-    let reply = ApiRequest::new("POST", &tokens[0], path, &json!({ "body": body }));
+    let reply = ApiRequest::new("POST", &tokens[0], "/threads/1/posts", &json!({ "body": body }));
     assert_eq!(connections.send(&reply).await.unwrap().status, 201);
     wait_until("the event of a reply after the outages", async || {
         iter::from_fn(|| receiver.try_next())
@@ -100,12 +99,12 @@ pub async fn remaining_units(
     connections: &mut ApiClient,
     token: &str,
 ) -> RemainingUnits {
-    let mut remaining_units = Vec::new();
+    let mut units = Vec::new();
     for node in cluster.nodes.addresses() {
         let request = ApiRequest::get(token, "/forums");
         let reply = connections.send_to(node, &request).await.unwrap();
         let named = |name| reply.header_number(name).unwrap();
-        remaining_units.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
+        units.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
     }
-    remaining_units
+    units
 }

@@ -47,14 +47,15 @@ async fn run_with_refusals() {
         block_in_place(|| ["RESET ALL", default].map(|change| database.alter(change)));
         postgres.order(&format!("pool data {pool}"));
     };
-    let busy = "transaction 5 100";
-    let serializable = "SET default_transaction_isolation = serializable";
-    let refused_isolation = "default default_transaction_isolation = serializable";
     for (default, pool, reason) in [
         ("RESET ALL", "session 3 0", "pool_size"),
         ("RESET ALL", "transaction 5 0", "max_prepared_statements"),
-        (serializable, busy, refused_isolation),
-        ("SET lock_timeout = 500", busy, "default lock_timeout = 500"),
+        (
+            "SET default_transaction_isolation = serializable",
+            "transaction 5 100",
+            "default default_transaction_isolation = serializable",
+        ),
+        ("SET lock_timeout = 500", "transaction 5 100", "default lock_timeout = 500"),
     ] {
         order_pool(&database, default, pool);
         for command in [&["--listen", "127.0.0.1:0"][..], &["worker"], &["setting", "list"]] {
@@ -63,6 +64,6 @@ async fn run_with_refusals() {
             refused.assert_error(reason);
         }
     }
-    order_pool(&database, serializable, "session 16 0");
+    order_pool(&database, "SET default_transaction_isolation = serializable", "session 16 0");
     serve(&pooled);
 }

@@ -15,8 +15,18 @@ use crate::stores::Postgres;
 use crate::wait::wait_until;
 
 /// Reads of each kind that replicas serve.
-const PATHS: &str = "/me /forums /forums/1/threads /threads/1 /threads/1/posts /threads/16/poll \
-    /members/2 /messages /subscriptions /search?q=tea";
+const PATHS: [&str; 10] = [
+    "/me",
+    "/forums",
+    "/forums/1/threads",
+    "/threads/1",
+    "/threads/1/posts",
+    "/threads/16/poll",
+    "/members/2",
+    "/messages",
+    "/subscriptions",
+    "/search?q=tea",
+];
 
 /// Number of replies that are read on another node and then deleted.
 const REPLIES: usize = 40;
@@ -44,7 +54,7 @@ async fn run_with_replicas(urls: BackendUrls) {
         BackendUrls { postgres: postgres.url.clone(), replicas: postgres.replicas.clone(), ..urls };
     let mut board = Board::new(&urls).await;
 
-    for path in PATHS.split(' ') {
+    for path in PATHS {
         board.wait_for_path("replica", path).await;
     }
     let kept = board.reply("A kept reply.").await;
@@ -56,8 +66,7 @@ async fn run_with_replicas(urls: BackendUrls) {
         .await;
     }
     for synchronous_commit in ["on", "off"] {
-        let set = format!("ALTER SYSTEM SET synchronous_commit = {synchronous_commit}");
-        run(&urls.postgres, &set);
+        run(&urls.postgres, &format!("ALTER SYSTEM SET synchronous_commit = {synchronous_commit}"));
         run(&urls.postgres, "SELECT pg_reload_conf()");
         board.write_and_read().await;
         println!("{synchronous_commit}: {}", board.shares());
@@ -125,8 +134,7 @@ impl Board {
         let path = format!("/threads/1/posts?from={post}&limit=1");
         let by_member = ApiRequest::get(&self.member, &path);
         let by_guest = ApiRequest { headers: Vec::new(), ..by_member.clone() };
-        let of_member = self.send_to(1, &by_member).await.status;
-        [of_member, self.send_to(1, &by_guest).await.status]
+        [self.send_to(1, &by_member).await.status, self.send_to(1, &by_guest).await.status]
     }
 
     /// Returns the number of posts that a guest finds.
@@ -154,15 +162,21 @@ impl Board {
     async fn read_while_paused(&mut self, replicas: &[String]) {
         let post = self.reply("A reply about quinces.").await;
         self.wait_for("replica", &post).await;
-        let thread = json!({ "title": "Quinces", "body": "Which ones?" });
-        let new = ApiRequest::new("POST", &self.member, "/forums/2/threads", &thread);
+        let new = ApiRequest::new(
+            "POST",
+            &self.member,
+            "/forums/2/threads",
+            &json!({ "title": "Quinces", "body": "Which ones?" }),
+        );
         let created = self.send_to(0, &new).await.json();
         let thread = format!("/threads/{}", created["threadId"].as_str().unwrap());
         assert_eq!(self.search("quinces").await, 2);
         for replica in replicas {
             run(replica, "SELECT pg_wal_replay_pause()");
-            let state = "SELECT pg_get_wal_replay_pause_state()";
-            wait_until("the pause", async || run(replica, state) == ["paused"]).await;
+            wait_until("the pause", async || {
+                run(replica, "SELECT pg_get_wal_replay_pause_state()") == ["paused"]
+            })
+            .await;
         }
         self.delete(&post).await;
         let first = self.first_post(&thread).await;
@@ -228,9 +242,8 @@ impl Board {
     fn count(&self, target: &str) -> u64 {
         let sample = format!("forum_server_reads_total{{target=\"{target}\"}} ");
         let metrics = self.metrics();
-        let lines = metrics.lines();
-        let mut counts = lines.filter_map(|line| line.strip_prefix(&sample));
-        counts.next().map_or(0, |count| count.parse().unwrap())
+        let count = metrics.lines().find_map(|line| line.strip_prefix(&sample));
+        count.map_or(0, |count| count.parse().unwrap())
     }
 
     fn shares(&self) -> String {

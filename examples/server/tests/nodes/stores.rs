@@ -23,9 +23,8 @@ impl Postgres {
     /// Starts a server.
     pub fn new() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nodes/postgres");
-        let mut script = Command::new(path);
-        script.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut script = script.spawn().unwrap();
+        let mut script =
+            Command::new(path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut postgres = Self {
             url: String::new(),
             replicas: Vec::new(),

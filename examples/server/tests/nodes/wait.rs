@@ -14,6 +14,5 @@ pub async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    let waited = timeout(TIMEOUT, wait).await;
-    waited.unwrap_or_else(|_| panic!("timed out waiting for {what}"));
+    timeout(TIMEOUT, wait).await.unwrap_or_else(|_| panic!("timed out waiting for {what}"));
 }

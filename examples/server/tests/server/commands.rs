@@ -36,8 +36,10 @@ fn the_printed_document_is_the_served_one() {
         // Only the running server knows its address.
         let address = server.api_url("");
         assert_eq!(served["servers"].take()[0]["url"], *address);
-        let introduction = served["info"]["description"].as_str().unwrap();
-        let introduction = introduction.replace(&address, "https://forum.example/api/v1");
+        let introduction = served["info"]["description"]
+            .as_str()
+            .unwrap()
+            .replace(&address, "https://forum.example/api/v1");
         served["info"]["description"] = introduction.into();
         for command in ["openapi --surface", "--json openapi --surface"] {
             let output = server.run_ok(&format!("{command} {surface}"));
@@ -185,8 +187,7 @@ fn lists_fit_a_terminal_which_shows_fifty_items() {
         ("setting list", false),
         ("config check", false),
     ] {
-        let line = shell_line(&server.directory, list);
-        let line = format!("stty cols 80; NO_COLOR=1 {line}");
+        let line = format!("stty cols 80; NO_COLOR=1 {}", shell_line(&server.directory, list));
         let printed = run_at_terminal(&server.directory, &line, &[]);
         let longest = printed.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(80), "{list}\n{printed}");
@@ -218,16 +219,14 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let server = Server::new(&["--no-worker"]);
     let arguments = server.directory.arguments(&["worker"]);
     let mut worker = start(server.directory.path(), &arguments, &[]);
-    let log = worker.stderr.take().unwrap();
-    let log = wait_for_line(log, "webhook worker started");
+    let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
     let status = server.run_ok("status --json").json();
-    let states = [&status["migrations"], &status["board"]];
-    assert_eq!(states, ["up to date", "online"]);
+    assert_eq!([&status["migrations"], &status["board"]], ["up to date", "online"]);
     let node = format!("forum-server/{}", env!("CARGO_PKG_VERSION"));
     assert_eq!(status["program"], node.as_str());
     let nodes = status["nodes"].as_array().unwrap();
-    let processes = nodes.iter().map(|node| node["process"].as_str().unwrap());
-    let mut processes: Vec<_> = processes.collect();
+    let mut processes: Vec<_> =
+        nodes.iter().map(|node| node["process"].as_str().unwrap()).collect();
     processes.sort_unstable();
     processes.dedup();
     assert_eq!((nodes.len(), processes.len()), (2, 2), "{status}");
@@ -245,8 +244,7 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let directory = server.stop();
     let other = directory.path().join("other");
     std::fs::write(&other, "0123456789abcdef").unwrap();
-    let line = "status --json --secret-key-file other";
-    let stopped = directory.run_line(line, "").json();
+    let stopped = directory.run_line("status --json --secret-key-file other", "").json();
     assert_eq!(stopped["nodes"], json!([]));
     assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
 }

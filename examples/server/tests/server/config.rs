@@ -1,4 +1,4 @@
-//! Values of options from a file. `cases/config.trycmd` has the other sources, and the errors.
+//! Values of options from a file. `cases/config.session` has the other sources, and the errors.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

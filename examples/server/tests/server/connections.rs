@@ -40,8 +40,7 @@ fn read_head(stream: &mut TcpStream) -> String {
 
 /// Sends a request without a body. Returns the head of its response.
 fn exchange(stream: &mut TcpStream) -> String {
-    let request = b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n";
-    stream.write_all(request).unwrap();
+    stream.write_all(b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     read_head(stream)
 }
 
@@ -89,18 +88,38 @@ fn a_connection_beyond_the_limit_of_its_address_is_closed() {
     let request = "GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     wait_until(|| statuses(&server, request.as_bytes()).contains(&"200".into()));
     let (_, log) = server.stop_with_log();
-    let lines = log.lines().filter(|line| line.contains("of an address"));
-    let lines: Vec<_> = lines.collect();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("of an address")).collect();
     assert_eq!(lines.len(), 1, "{log}");
     assert!(lines[0].contains("127.0.0.1") && lines[0].contains("--trusted-proxies"));
 }
 
 #[test]
 fn a_trusted_proxy_has_no_limit_of_its_own() {
-    let options = "--max-connections-per-address 1 --trusted-proxies 127.0.0.1";
-    let server = Server::new(&Vec::from_iter(options.split(' ')));
+    let server =
+        Server::new(&["--max-connections-per-address", "1", "--trusted-proxies", "127.0.0.1"]);
     let mut open = [connect(&server), connect(&server), connect(&server)];
     open.iter_mut().for_each(send_request);
+}
+
+/// Two keep-alive connections: one waits for its next request for longer than a head may take, the other one for longer
+/// than the idle time.
+#[test]
+fn an_idle_connection_stays_open_for_longer_than_a_head_may_take() {
+    let server = Server::new(&["--client-timeout", "0.2", "--idle-timeout", "3"]);
+    let mut used = connect(&server);
+    let mut idle = connect(&server);
+    for stream in [&mut used, &mut idle] {
+        send_request(stream);
+    }
+    thread::sleep(Duration::from_secs(1));
+    send_request(&mut used);
+    let mut slow = begin(&server, "HEAD /health HTTP/1.1\r\n");
+    for (stream, expected) in [(&mut slow, 0.2), (&mut idle, 3.0)] {
+        let begun = Instant::now();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "closed without a response");
+        assert!(begun.elapsed().as_secs_f64() < expected + 10.0);
+    }
 }
 
 /// Heads of requests whose body is not read, without their length and the empty line.
@@ -123,8 +142,11 @@ fn refused_heads(server: &Server) -> Vec<String> {
         ("POST /unknown", "", ""),
     ]
     .map(|(target, headers, token)| {
-        let authorization = format!("authorization: Bearer {token}\r\n");
-        let authorization = if token.is_empty() { "" } else { &authorization };
+        let authorization = if token.is_empty() {
+            String::new()
+        } else {
+            format!("authorization: Bearer {token}\r\n")
+        };
         format!("{target} HTTP/1.1\r\nhost: x\r\n{headers}{authorization}")
     })
     .into()
@@ -150,10 +172,13 @@ fn a_connection_stays_usable_after_a_body_that_was_not_read() {
                 stream.write_all(body.as_bytes()).unwrap();
                 let refused = read_head(&mut stream);
                 assert!(!is_last(&refused), "{begun}{refused}");
-                let length = refused.split("content-length: ").nth(1);
-                let length = length.filter(|_| !begun.starts_with("HEAD"));
-                let length = length.map_or(0, |rest| rest.lines().next().unwrap().parse().unwrap());
-                stream.read_exact(&mut vec![0; length]).unwrap();
+                let response_len = match refused.split("content-length: ").nth(1) {
+                    Some(rest) if !begun.starts_with("HEAD") => {
+                        rest.lines().next().unwrap().parse().unwrap()
+                    }
+                    _ => 0,
+                };
+                stream.read_exact(&mut vec![0; response_len]).unwrap();
                 send_request(&mut stream);
             }
         }
@@ -274,8 +299,7 @@ fn statuses(server: &Server, request: &[u8]) -> Vec<String> {
     let open = ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
     assert!(!open, "the connection is still open");
     let text = String::from_utf8_lossy(&bytes);
-    let statuses = text.split("HTTP/1.").skip(1);
-    statuses.map(|status| status[2..5].into()).collect()
+    text.split("HTTP/1.").skip(1).map(|response| response[2..5].into()).collect()
 }
 
 fn assert_serves(server: &Server) {
@@ -319,13 +343,13 @@ fn every_notation_of_a_head_gets_one_response() {
 #[test]
 fn oversized_heads_are_refused() {
     let server = Server::new(&["--guest-budget", "1000000"]);
-    let begin = "GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n";
+    let beginning = "GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n";
     for head in [
-        format!("{begin}{}\r\n", "x: y\r\n".repeat(100)),
-        format!("{begin}x: {}\r\n\r\n", "y".repeat(128 * 1024)),
-        format!("{begin}{}\r\n", "x: y\r\n".repeat(100_000)),
-        format!("{begin}x: {}\r\n\r\n", "y".repeat(10_000_000)),
-        format!("{begin}{}: y\r\n\r\n", "x".repeat(1_000_000)),
+        format!("{beginning}{}\r\n", "x: y\r\n".repeat(100)),
+        format!("{beginning}x: {}\r\n\r\n", "y".repeat(128 * 1024)),
+        format!("{beginning}{}\r\n", "x: y\r\n".repeat(100_000)),
+        format!("{beginning}x: {}\r\n\r\n", "y".repeat(10_000_000)),
+        format!("{beginning}{}: y\r\n\r\n", "x".repeat(1_000_000)),
         format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(1_000_000)),
     ] {
         let refused = statuses(&server, head.as_bytes()).concat();
@@ -333,7 +357,7 @@ fn oversized_heads_are_refused() {
         assert!(["431", "400", ""].contains(&&*refused), "{refused}");
         assert_serves(&server);
     }
-    let large = format!("{begin}x: {}\r\n", "y".repeat(31 * 1024));
+    let large = format!("{beginning}x: {}\r\n", "y".repeat(31 * 1024));
     assert_eq!(answer(&server, &large).status, 200);
 }
 
@@ -372,10 +396,12 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Raises the limit of open files, which the server inherits.
 fn allow_open_files(files: usize) {
     let limit = format!("--nofile={files}:{files}");
-    let raise =
+    let status =
         Command::new("prlimit").args(["--pid", &process::id().to_string(), &limit]).status();
-    let raised = raise.is_ok_and(|status| status.success());
-    assert!(raised, "prlimit could not raise the limit of open files");
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "prlimit could not raise the limit of open files"
+    );
 }
 
 /// Reads until the server closes the connection.
@@ -389,8 +415,7 @@ fn read_to_end(mut stream: TcpStream) -> String {
 #[test]
 fn ten_thousand_idle_connections_are_bounded_and_end() {
     allow_open_files(CONNECTIONS + 5_000);
-    let options = "--guest-budget 1000000 --max-connections-per-address 0";
-    let server = Server::new(&Vec::from_iter(options.split(' ')));
+    let server = Server::new(&["--guest-budget", "1000000", "--max-connections-per-address", "0"]);
     let token = server.token("alice");
     let begun = Instant::now();
     let json = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");

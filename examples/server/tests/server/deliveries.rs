@@ -4,13 +4,13 @@ use std::net::TcpListener;
 use std::sync::atomic::AtomicU16;
 
 use crate::faults::call_tool;
-use crate::log::lines;
+use crate::log::parse_lines;
 use crate::prelude::*;
 
 pub const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
 /// A server whose webhooks may go to this machine, with a short backoff.
-fn server() -> Server {
+fn new_server() -> Server {
     Server::new(&[ALLOW_PRIVATE, "--webhook-initial-backoff", "0.01"])
 }
 
@@ -23,9 +23,9 @@ pub fn add_endpoint(server: &Server, receiver: &Receiver, options: &str) -> Valu
 
 /// Replies in a thread of Announcements. Returns the post.
 pub fn reply(server: &Server, token: &str, body: &str) -> Value {
-    let reply = server.post(token, "/threads/1/posts", &json!({ "body": body }));
-    assert_eq!(reply.status, 201, "{reply:?}");
-    reply.json()
+    let posted = server.post(token, "/threads/1/posts", &json!({ "body": body }));
+    assert_eq!(posted.status, 201, "{posted:?}");
+    posted.json()
 }
 
 pub fn endpoint_id(endpoint: &Value) -> &str {
@@ -58,7 +58,7 @@ fn wait_for_state(server: &Server, id: &str, state: &str) -> Value {
 
 #[test]
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
-    let server = server();
+    let server = new_server();
     let (receiver, answer) = receiver_with_status(503);
     let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Without listeners.");
@@ -71,7 +71,7 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     assert_eq!(dead["attempts"], 6);
     assert_eq!(dead["nextAttemptAt"], Value::Null);
     let last = dead["log"][5].as_object().unwrap();
-    let fields = "answer at attempt durationMs error status".split(' ');
+    let fields = ["answer", "at", "attempt", "durationMs", "error", "status"];
     assert!(last.keys().eq(fields), "{last:?}");
     assert_eq!(json!([last["attempt"], last["status"]]), json!([6, 503]));
     let listed = server.run_ok("webhook list").stdout;
@@ -103,8 +103,7 @@ fn an_attempt_fails_after_the_timeout() {
     let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add_endpoint(&server, &receiver, "");
-    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
-    let refused = server.run(&ping);
+    let refused = server.run(&format!("webhook ping {}", endpoint_id(&endpoint)));
     let delivery = &receiver.next().delivery();
     refused.assert_error(&format!("ping {delivery} was not delivered: "));
     let retrying = wait_for_state(&server, delivery, "retrying");
@@ -132,7 +131,7 @@ fn an_attempt_fails_after_the_timeout() {
 
 #[test]
 fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
-    let server = server();
+    let server = new_server();
     let (receiver, status) = receiver_with_status(204);
     let endpoint = add_endpoint(&server, &receiver, "--topics poll.voted");
     let id = endpoint_id(&endpoint);
@@ -155,13 +154,15 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         status.store(410, Ordering::SeqCst);
         let refused = server.run(&command);
         let delivery = receiver.next().delivery();
-        let what = what.to_lowercase();
-        let result = "was not delivered: the endpoint responded with 410";
-        let expected = format!("{what} {delivery} {result}");
+        let expected = format!(
+            "{} {delivery} was not delivered: the endpoint responded with 410",
+            what.to_lowercase()
+        );
         assert_eq!(refused.error_message(), expected);
     }
-    let refused = server.run(&format!("webhook example {id} --topic post.liked"));
-    refused.assert_error("expected thread.created, ");
+    server
+        .run(&format!("webhook example {id} --topic post.liked"))
+        .assert_error("expected thread.created, ");
 }
 
 /// The request, the event and the delivery of a reply name each other.
@@ -176,22 +177,23 @@ fn the_log_leads_from_a_token_to_deliveries() {
     let started = server.post(&token, "/forums/2/threads", &thread);
     let request = started.header("x-request-id").unwrap().to_owned();
     let received = receiver.next();
-    let [event, request_id] = ["event", "requestId"].map(|name| received.json()[name].clone());
-    assert_eq!(request_id, request);
+    let event = received.json()["event"].clone();
+    assert_eq!(received.json()["requestId"], request);
     let shown = server.run_ok(&format!("delivery show {} --json", received.delivery()));
     assert_eq!(shown.json()["requestId"], request);
-    let reply = json!({ "threadId": started.json()["threadId"], "body": "By an agent" });
-    let called = call_tool(&server, &token, "createPost", reply);
-    let called = called.header("x-request-id").unwrap();
+    let arguments = json!({ "threadId": started.json()["threadId"], "body": "By an agent" });
+    let called = call_tool(&server, &token, "createPost", arguments);
     let (_, log) = server.stop_with_log();
-    let lines = lines(&log);
+    let lines = parse_lines(&log);
     let fields = |message, request: &str| {
-        let mut fields = lines.iter().map(|line| &line["fields"]);
-        fields
+        lines
+            .iter()
+            .map(|line| &line["fields"])
             .find(|fields| fields["message"] == message && fields["request_id"] == request)
             .unwrap()
     };
-    assert!(fields("request completed", called)["events"].is_string());
+    let request_of_tool = called.header("x-request-id").unwrap();
+    assert!(fields("request completed", request_of_tool)["events"].is_string());
     let completed = fields("request completed", &request);
     let thread = started.json();
     let created = ["firstPostId", "forumId", "threadId"]
@@ -223,9 +225,8 @@ fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     let directory = server.stop();
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
-    let show = directory.run(&["delivery", "show", &delivery, "--json"], "");
     // An attempt that is cut off keeps its lease.
-    let shown = show.json();
+    let shown = directory.run(&["delivery", "show", &delivery, "--json"], "").json();
     assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));
     assert!(shown["nextAttemptAt"].is_string(), "{shown}");
 }
@@ -233,17 +234,24 @@ fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
 /// A proxy could forward a webhook to an address that is not allowed.
 #[test]
 fn proxies_of_the_environment_are_not_used() {
-    let [proxy, secure] = [(); 2].map(|()| {
+    let listen = || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         listener
-    });
-    let url = format!("http://{}", proxy.local_addr().unwrap());
-    let names = ["http_proxy", "https_proxy", "all_proxy"];
-    let upper = names.map(str::to_uppercase);
-    let names = names.into_iter().chain(upper.iter().map(String::as_str));
-    let mut environment: Vec<_> = names.map(|name| (name, url.as_str())).collect();
-    environment.extend([("no_proxy", ""), ("NO_PROXY", "")]);
+    };
+    let proxy = listen();
+    let secure = listen();
+    let proxy_url = &*format!("http://{}", proxy.local_addr().unwrap());
+    let environment = [
+        ("http_proxy", proxy_url),
+        ("https_proxy", proxy_url),
+        ("all_proxy", proxy_url),
+        ("HTTP_PROXY", proxy_url),
+        ("HTTPS_PROXY", proxy_url),
+        ("ALL_PROXY", proxy_url),
+        ("no_proxy", ""),
+        ("NO_PROXY", ""),
+    ];
     let (directory, greeting) = ServerDirectory::with_demo_board();
     let server = Server::start_with(directory, &[ALLOW_PRIVATE], &environment, "");
     let receiver = Receiver::new();

@@ -17,18 +17,18 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
     let text = read("forum.toml");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("forum.key"), [7; 32]).unwrap();
-    let lines = text.lines();
-    let lines = lines.map(|line| line.strip_prefix("# ").unwrap_or(line));
-    let options: Vec<_> = lines.filter(|line| line.contains(" = ")).collect();
+    let options: Vec<_> = text
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .filter(|line| line.contains(" = "))
+        .collect();
     // The address of Postgres replaces that of SQLite.
-    let uncommented = options[1..].join("\n");
-    let uncommented = uncommented.replace("/etc/forum-server/forum.key", "forum.key");
+    let uncommented = options[1..].join("\n").replace("/etc/forum-server/forum.key", "forum.key");
     assert!(options[0].contains("sqlite:") && options[1].contains("postgres:"));
     for text in [text, uncommented] {
         let text = text.replace("/var/lib/forum-server/", "");
         fs::write(directory.path().join("forum.toml"), text).unwrap();
-        let check = ["config", "check", "--config", "forum.toml"];
-        let checked = run(directory.path(), &check, "");
+        let checked = run(directory.path(), &["config", "check", "--config", "forum.toml"], "");
         assert_eq!(checked.status, 0, "{checked:?}");
         assert!(checked.stdout.contains("127.0.0.1:8081"), "{checked:?}");
     }
@@ -52,15 +52,15 @@ fn systemd_accepts_the_units() {
         .output()
         .expect("systemd-analyze is installed");
     let problems = String::from_utf8_lossy(&verified.stderr);
-    let own = problems.lines().filter(|line| line.contains("forum-"));
-    let own: Vec<_> = own.collect();
-    assert!(verified.status.success() && own.is_empty(), "{problems}");
+    let has_own = problems.lines().any(|line| line.contains("forum-"));
+    assert!(verified.status.success() && !has_own, "{problems}");
     for service in &units[..2] {
         // The exposure in tenths of a point.
-        let mut analyze = Command::new("systemd-analyze");
-        analyze.args(["security", "--offline=true", "--threshold=25"]);
-        let path = directory.path().join(service);
-        let hardened = analyze.arg(path).output().unwrap();
+        let hardened = Command::new("systemd-analyze")
+            .args(["security", "--offline=true", "--threshold=25"])
+            .arg(directory.path().join(service))
+            .output()
+            .unwrap();
         assert!(hardened.status.success(), "{service}: {hardened:?}");
     }
 }
@@ -71,16 +71,18 @@ fn the_program_runs_with_the_environment_of_the_container() {
     let text = read("Containerfile");
     let directory = ServerDirectory::in_sqlite();
     let data = directory.path().display().to_string();
-    let stage = text.rsplit("\nFROM ").next().unwrap();
-    let stage = stage.replace("/data", &data);
-    let lines = stage.lines().filter_map(|line| line.strip_prefix("ENV "));
-    let mut variables: Vec<_> = lines.filter_map(|line| line.split_once('=')).collect();
+    let stage = text.rsplit("\nFROM ").next().unwrap().replace("/data", &data);
+    let mut variables: Vec<_> = stage
+        .lines()
+        .filter_map(|line| line.strip_prefix("ENV "))
+        .filter_map(|line| line.split_once('='))
+        .collect();
     assert_eq!(variables.len(), 3);
     // Another test's server may use this address.
     variables.retain(|(name, _)| *name != "FORUM_LISTEN");
-    let mut lines = stage.lines();
-    let command = lines.find_map(|line| line.strip_prefix("CMD [\"")?.strip_suffix("\"]"));
-    let server = Server::start_with(directory, &[command.unwrap()], &variables, "");
+    let command =
+        stage.lines().find_map(|line| line.strip_prefix("CMD [\"")?.strip_suffix("\"]")).unwrap();
+    let server = Server::start_with(directory, &[command], &variables, "");
     wait_for_status(&server.url("/ready"), 200);
     let (directory, log) = server.stop_with_log();
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
@@ -115,8 +117,9 @@ fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
     let services = text.split_once("\n  server:\n").unwrap().1;
     let (server, worker) = services.split_once("\n  worker:\n").unwrap();
     for service in [server, worker] {
-        let lines = service.lines().map(str::trim_start);
-        let variables: Vec<_> = lines
+        let variables: Vec<_> = service
+            .lines()
+            .map(str::trim_start)
             .filter_map(|line| line.split_once(": "))
             .filter(|(name, _)| name.starts_with("FORUM_"))
             .map(|(name, value)| (name, value.trim_matches(['\'', '"'])))

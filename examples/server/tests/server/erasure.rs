@@ -5,36 +5,49 @@ use std::sync::Barrier;
 use crate::prelude::*;
 
 /// Texts of the member that no other member has, and the name.
-const OWN: &str =
-    "zelda.quux labelquux purgedquux hookquux gonequux selfquux reasonquux 192.0.2.77";
+const OWN: [&str; 8] = [
+    "zelda.quux",
+    "labelquux",
+    "purgedquux",
+    "hookquux",
+    "gonequux",
+    "selfquux",
+    "reasonquux",
+    "192.0.2.77",
+];
 
-const POSTS: &str = "titlequux bodyquux replyquux formerquux deletedquux";
+const POSTS: [&str; 5] = ["titlequux", "bodyquux", "replyquux", "formerquux", "deletedquux"];
 
 /// Returns all bytes of the files of a SQLite database, or all rows of all tables in Postgres, in lower case.
-fn stored(directory: &ServerDirectory) -> String {
+fn read_stored(directory: &ServerDirectory) -> String {
     let text = if directory.is_in_postgres() {
         let tables =
             directory.query("SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public'");
         assert!(tables.len() > 25, "{tables:?}");
-        let select = |table: &String| format!("SELECT CAST(item AS TEXT) FROM \"{table}\" AS item");
-        let rows = |table: &String| directory.query(&select(table));
+        let rows = |table: &String| {
+            directory.query(&format!("SELECT CAST(item AS TEXT) FROM \"{table}\" AS item"))
+        };
         tables.iter().flat_map(rows).collect::<String>()
     } else {
-        let read = |name: &String| fs::read(directory.path().join(name)).unwrap();
-        let names = directory.files();
-        let text = |name: &String| String::from_utf8_lossy(&read(name)).into_owned();
-        names.iter().map(text).collect()
+        directory
+            .files()
+            .iter()
+            .map(|name| {
+                let bytes = fs::read(directory.path().join(name)).unwrap();
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+            .collect()
     };
     text.to_lowercase()
 }
 
 /// Asserts that each text is stored, or that none is. Bytes are hexadecimal in Postgres.
 #[track_caller]
-fn assert_stored(directory: &ServerDirectory, texts: &str, expected: bool) {
-    let stored = stored(directory);
-    for text in texts.split(' ') {
+fn assert_stored(directory: &ServerDirectory, texts: &[&str], expected: bool) {
+    let stored = read_stored(directory);
+    for text in texts {
         let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-        let is_stored = stored.contains(text) || stored.contains(&hex);
+        let is_stored = stored.contains(*text) || stored.contains(&hex);
         assert_eq!(is_stored, expected, "{text}");
     }
 }
@@ -60,11 +73,12 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         ] {
             server.run_ok(command);
         }
-        let add = "webhook add --url https://hookquux.example/ --owner zelda.quux --json";
-        let gone = server.run_ok(add).json();
-        let gone = gone["id"].as_str().unwrap();
-        server.run_ok(&format!("webhook update {gone} --url https://gonequux.example/"));
-        server.run_ok(&format!("webhook remove {gone} --yes"));
+        let removed = server
+            .run_ok("webhook add --url https://hookquux.example/ --owner zelda.quux --json")
+            .json();
+        let removed_id = removed["id"].as_str().unwrap();
+        server.run_ok(&format!("webhook update {removed_id} --url https://gonequux.example/"));
+        server.run_ok(&format!("webhook remove {removed_id} --yes"));
         let issue = "token issue --password-stdin --owner zelda.quux --scopes all --label";
         let tokens = ["purgedquux", "labelquux"].map(|label| {
             let issued = server.run_ok_with_input(&format!("{issue} {label}"), server.password());
@@ -77,17 +91,17 @@ fn an_erased_member_leaves_no_text_name_or_address() {
 
         let me = server.get(zelda, "/me").json();
         let id = me["owner"]["userId"].as_str().unwrap().to_owned();
-        let thread = json!({ "title": "titlequux", "body": "bodyquux", "subscribe": true });
-        let thread = server.post(zelda, "/forums/2/threads", &thread).json();
+        let new = json!({ "title": "titlequux", "body": "bodyquux", "subscribe": true });
+        let thread = server.post(zelda, "/forums/2/threads", &new).json();
         let own = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
         let answer = |token, path: &str, body: &str| {
-            let reply = server.post(token, path, &json!({ "body": body }));
-            format!("{path}/{}", reply.json()["postId"].as_str().unwrap())
+            let posted = server.post(token, path, &json!({ "body": body }));
+            format!("{path}/{}", posted.json()["postId"].as_str().unwrap())
         };
         let other = "/threads/1/posts";
-        let reply = answer(zelda, other, "formerquux");
+        let edited = answer(zelda, other, "formerquux");
         let edit = r#"{"body":"replyquux","reason":"reasonquux"}"#;
-        assert_eq!(server.send("PATCH", zelda, &reply, edit).status, 200);
+        assert_eq!(server.send("PATCH", zelda, &edited, edit).status, 200);
         let deleted = answer(zelda, other, "deletedquux");
         assert_eq!(server.send("DELETE", zelda, &deleted, "").status, 204);
         let guest = answer(&bob, &own, "guestquux");
@@ -116,20 +130,19 @@ fn an_erased_member_leaves_no_text_name_or_address() {
             server.post(&alice, "/members/@bob/reputation", &rating).status
         };
         assert_eq!(rate(guest.rsplit('/').next()), 201);
-        assert_stored(directory, OWN, true);
-        assert_stored(directory, POSTS, true);
+        assert_stored(directory, &OWN, true);
+        assert_stored(directory, &POSTS, true);
 
         let posts = if with_posts { " --posts" } else { "" };
         let erase = format!("member erase zelda.quux{posts}");
         server.run(&erase).assert_error("Pass --yes to confirm.");
         let erased = server.run_ok(&format!("{erase} --yes"));
-        let text = format!("Erased the member {id}.");
-        assert!(erased.stdout.contains(&text), "{erased:?}");
-        assert_stored(directory, OWN, false);
-        assert_stored(directory, "guestquux titlequux replyquux", !with_posts);
-        assert_stored(directory, "otherquux sentquux keptquux ratedquux", true);
+        assert!(erased.stdout.contains(&format!("Erased the member {id}.")), "{erased:?}");
+        assert_stored(directory, &OWN, false);
+        assert_stored(directory, &["guestquux", "titlequux", "replyquux"], !with_posts);
+        assert_stored(directory, &["otherquux", "sentquux", "keptquux", "ratedquux"], true);
         if with_posts {
-            assert_stored(directory, POSTS, false);
+            assert_stored(directory, &POSTS, false);
             assert_eq!(counts(), before);
         }
 
@@ -165,11 +178,10 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let owner = format!("owner {id}");
         let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
-        let next = server.run_ok("member add zelda.quux --groups members --json");
-        let next: i64 = next.json()["userId"].as_str().unwrap().parse().unwrap();
+        let added = server.run_ok("member add zelda.quux --groups members --json").json();
+        let next: i64 = added["userId"].as_str().unwrap().parse().unwrap();
         assert!(next > id.parse().unwrap(), "{next}");
-        let last = server.run("member erase admin --yes");
-        last.assert_error("is the last administrator");
+        server.run("member erase admin --yes").assert_error("is the last administrator");
     }
 }
 
@@ -190,7 +202,6 @@ fn what_a_receiver_answers_during_the_erasure_is_not_kept() {
     step.wait();
     let delivery = receiver.next().delivery();
     let directory = server.stop();
-    let shown = directory.run(&["delivery", "show", &delivery, "--json"], "");
-    let shown = shown.json();
+    let shown = directory.run(&["delivery", "show", &delivery, "--json"], "").json();
     assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));
 }

@@ -12,8 +12,7 @@ use crate::proxy::Proxy;
 const POSTS: &str = "/threads/1/posts";
 
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
-    let status = Command::new(program).args(arguments).status();
-    status.is_ok_and(|status| status.success())
+    Command::new(program).args(arguments).status().is_ok_and(|status| status.success())
 }
 
 /// A directory on a small disk. Dropping the value unmounts the disk.
@@ -26,9 +25,10 @@ impl SmallDisk {
 
     fn mount_with(options: &str) -> Self {
         let disk = Self(ServerDirectory::in_sqlite());
-        let arguments = ["-t", "tmpfs", "-o", options, "tmpfs", disk.path()];
-        let mounted = succeeds("mount", &arguments);
-        assert!(mounted, "no disk can be mounted here");
+        assert!(
+            succeeds("mount", &["-t", "tmpfs", "-o", options, "tmpfs", disk.path()]),
+            "no disk can be mounted here"
+        );
         disk
     }
 
@@ -95,9 +95,10 @@ impl FaultFixture {
     fn reply(&mut self, body: &str, key: &str) -> Response {
         let body = json!({ "body": body }).to_string();
         let key = [("idempotency-key", key)];
-        let answer = (self.server).send_with(&key, "POST", &self.token, POSTS, &body);
-        let id = answer.json()["postId"].as_str().map(str::to_owned);
-        self.acknowledged.extend(id.filter(|_| answer.status == 201));
+        let answer = self.server.send_with(&key, "POST", &self.token, POSTS, &body);
+        if answer.status == 201 {
+            self.acknowledged.insert(answer.json()["postId"].as_str().unwrap().to_owned());
+        }
         answer
     }
 
@@ -105,8 +106,7 @@ impl FaultFixture {
     fn assert_reads_only(&mut self, status: u16) {
         let refused = self.reply("refused", "refused");
         assert_eq!(refused.status_and_code(), (status, "internal_error".into()));
-        let message = "Internal error.";
-        assert_eq!(refused.json()["error"]["message"], message);
+        assert_eq!(refused.json()["error"]["message"], "Internal error.");
         assert_eq!(self.server.get(&self.token, POSTS).status, 200);
         for url in [self.server.api_url("/forums"), self.server.url("/health")] {
             assert_eq!(get(&url).status, 200);
@@ -130,8 +130,7 @@ impl FaultFixture {
 fn files_that_became_immutable_are_read() {
     let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
     let immutable = Immutable(fixture.server.directory.clone());
-    let is_changed = immutable.change("+i");
-    assert!(is_changed, "files cannot be made immutable here");
+    assert!(immutable.change("+i"), "files cannot be made immutable here");
     fixture.assert_reads_only(500);
     drop(immutable);
     fixture.assert_recovers();
@@ -168,8 +167,9 @@ fn a_database_that_another_process_locks_for_long_is_read() {
     let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
     let server = &fixture.server;
     let session = cookie(&sign_in(server, "admin", server.password()));
-    let form = page(server, &session, "/panel/tokens/new").body;
-    let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&form, name));
+    let form_page = page(server, &session, "/panel/tokens/new").body;
+    let csrf = hidden_field(&form_page, "csrf");
+    let nonce = hidden_field(&form_page, "once");
     let form = format!(
         "csrf={csrf}&once={nonce}&owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={}",
         server.password()
@@ -305,19 +305,18 @@ fn a_restore_on_a_full_disk_leaves_the_database() {
     let forums = || directory.query("SELECT title FROM forum ORDER BY id");
     let filling = disk.fill();
     let restore = ["restore", backup, "--yes"];
-    let refused = |reason: &str| {
-        let refused = directory.run(&restore, "");
-        refused.assert_error(reason);
+    let assert_refused = |reason: &str| {
+        directory.run(&restore, "").assert_error(reason);
         let files = directory.files().concat();
         assert!(!files.contains("restor"), "{files}");
     };
-    refused("cannot lock the database");
+    assert_refused("cannot lock the database");
     // The lock fits on the disk, but the copy does not.
     let file = File::options().write(true).open(&filling).unwrap();
     let length = file.metadata().unwrap().len();
     file.set_len(length - 128 * 1024).unwrap();
     drop(file);
-    refused("No space left on device");
+    assert_refused("No space left on device");
     fs::remove_file(filling).unwrap();
     assert_eq!(forums(), ["Kept", "Later"]);
     let restored = directory.run(&restore, "");
@@ -339,8 +338,7 @@ fn a_copy_to_a_full_disk_leaves_no_database() {
     drop(file);
     let target = format!("sqlite:{}/back.db", disk.path());
     let copy = ["copy", "--database", &database.url(), "--to", &target];
-    let refused = source.run(&copy, "");
-    refused.assert_error("disk is full");
+    source.run(&copy, "").assert_error("disk is full");
     assert_eq!(disk.0.files(), ["filling"]);
     fs::remove_file(filling).unwrap();
     let copied = source.run(&copy, "");

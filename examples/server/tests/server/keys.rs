@@ -1,5 +1,5 @@
 //! The key that encrypts webhook secrets: its file, its fingerprint in the database, and the change to another key.
-//! `cases/keys.trycmd` has the refusals of another key.
+//! `cases/keys.session` has the refusals of another key.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -20,13 +20,13 @@ fn with_keys(directory: ServerDirectory) -> ServerDirectory {
 #[test]
 fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     let server = Server::start(ServerDirectory::in_sqlite(), &[ALLOW_PRIVATE]);
-    let file = |name: &str| server.directory.path().join(name);
+    let path = |name: &str| server.directory.path().join(name);
     for name in ["forum.db", "forum.db.key"] {
-        let mode = file(name).metadata().unwrap().permissions().mode();
+        let mode = path(name).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let file = file("forum.db.key");
-    let key = fs::read(&file).unwrap();
+    let key_file = path("forum.db.key");
+    let key = fs::read(&key_file).unwrap();
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Signed.");
@@ -36,7 +36,7 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
     assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
-    assert_eq!(fs::read(&file).unwrap(), key, "the key is created once");
+    assert_eq!(fs::read(&key_file).unwrap(), key, "the key is created once");
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
     let ping = format!("webhook ping {}", endpoint_id(&endpoint));
-    let with_key = format!("{ping} --secret-key-file key");
-    let refused = server.run(&with_key);
-    refused.assert_error("are stored in plain text, but the key");
+    server
+        .run(&format!("{ping} --secret-key-file key"))
+        .assert_error("are stored in plain text, but the key");
     let (directory, log) = server.stop_with_log();
     let warning = "webhook secrets are stored in plain text";
     assert!(log.contains(warning), "{log}");
@@ -83,8 +83,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     fs::copy(path.join("key"), path.join("forum.db.key")).unwrap();
     let listed = directory.run_line(&format!("webhook list {lost}"), "");
     assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
-    let old = serve(" --secret-key-file key");
-    old.assert_error("pass the file of the correct key");
+    serve(" --secret-key-file key").assert_error("pass the file of the correct key");
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);

@@ -28,7 +28,7 @@ fn acknowledged_writes_survive_kill_9() {
     let endpoint = add_endpoint(&server, &receiver, "--topics post.created");
     server.remove_post_limits();
     let tokens = MEMBERS.map(|member| server.token(member));
-    let before = posts(&server.directory);
+    let before = stored_posts(&server.directory);
     let mut directory = server.stop();
     let mut answered = BTreeSet::new();
     for kill in 0..kills {
@@ -46,9 +46,8 @@ fn acknowledged_writes_survive_kill_9() {
         directory = server.kill();
         answered.extend(committed.iter());
     }
-    let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
-    let has_all = committed.is_superset(&answered);
-    assert!(has_all, "a response preceded its commit");
+    let committed: BTreeSet<i64> = stored_posts(&directory).difference(&before).copied().collect();
+    assert!(committed.is_superset(&answered), "a response preceded its commit");
 
     let server = Server::start(directory, &ARGUMENTS);
     let mut delivered = BTreeMap::<i64, BTreeSet<String>>::new();
@@ -61,8 +60,7 @@ fn acknowledged_writes_survive_kill_9() {
         ended = is_queue_empty(&server);
         for received in std::iter::from_fn(|| receiver.try_next()) {
             assert!(received.is_signed_with(endpoint_secret(&endpoint)));
-            let deliveries = delivered.entry(post(&received)).or_default();
-            deliveries.insert(received.delivery());
+            delivered.entry(post_id(&received)).or_default().insert(received.delivery());
             match received.status {
                 Some(204) => taken += 1,
                 _ => refused += 1,
@@ -77,9 +75,9 @@ fn acknowledged_writes_survive_kill_9() {
 }
 
 /// The posts that the database of a server holds.
-fn posts(directory: &ServerDirectory) -> BTreeSet<i64> {
-    let posts = directory.query("SELECT CAST(id AS TEXT) FROM post");
-    posts.iter().map(|id| id.parse().unwrap()).collect()
+fn stored_posts(directory: &ServerDirectory) -> BTreeSet<i64> {
+    let ids = directory.query("SELECT CAST(id AS TEXT) FROM post");
+    ids.iter().map(|id| id.parse().unwrap()).collect()
 }
 
 fn post_until_the_server_is_gone(url: &str, token: &str, done: &Sender<i64>) {
@@ -88,14 +86,13 @@ fn post_until_the_server_is_gone(url: &str, token: &str, done: &Sender<i64>) {
     let body = json!({ "body": "Still here." }).to_string();
     while let Some(answer) = try_send("POST", url, &headers, &body) {
         assert_eq!(answer.status, 201, "{answer:?}");
-        let post = answer.json()["postId"].as_str().unwrap().parse();
-        let _ = done.send(post.unwrap());
+        let post = answer.json()["postId"].as_str().unwrap().parse().unwrap();
+        let _ = done.send(post);
     }
 }
 
-fn post(received: &Received) -> i64 {
-    let post = &received.json()["data"]["post"]["postId"];
-    post.as_str().unwrap().parse().unwrap()
+fn post_id(received: &Received) -> i64 {
+    received.json()["data"]["post"]["postId"].as_str().unwrap().parse().unwrap()
 }
 
 /// Returns whether no delivery waits. Retries dead ones.
@@ -107,6 +104,5 @@ fn is_queue_empty(server: &Server) -> bool {
     for dead in waits("dead") {
         server.run(&format!("delivery retry {}", dead["id"].as_str().unwrap()));
     }
-    let states = ["queued", "retrying", "dead"];
-    states.iter().all(|state| waits(state).is_empty())
+    ["queued", "retrying", "dead"].iter().all(|state| waits(state).is_empty())
 }

@@ -1,10 +1,12 @@
 //! Backups, the listener for the operator, and the lines of start and stop.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use forum_test_support::free_port;
+use forum_test_support::program::Running;
 
-use crate::log::lines;
+use crate::log::parse_lines;
 
 use crate::prelude::*;
 
@@ -27,11 +29,11 @@ fn a_backup_of_a_running_server_can_be_served() {
     let reason = "the log \"other.db-wal\" of another database exists; move it to another path";
     assert_eq!(server.run("backup other.db").error_message(), reason);
 
-    let restored = ServerDirectory::in_sqlite();
+    let copied = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {
-        fs::copy(file(from), restored.path().join(to)).unwrap();
+        fs::copy(file(from), copied.path().join(to)).unwrap();
     }
-    let restored = Server::start(restored, &[]);
+    let restored = Server::start(copied, &[]);
     let posts = restored.get(&token, "/threads/1/posts?limit=100");
     assert!(posts.body.contains("Keep me."), "{posts:?}");
 }
@@ -40,8 +42,7 @@ fn a_backup_of_a_running_server_can_be_served() {
 fn a_killed_backup_leaves_no_file_of_its_name() {
     let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
     let lock = Connection::open(directory.path().join("forum.db")).unwrap();
-    let exclusive = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
-    lock.execute_batch(exclusive).unwrap();
+    lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT").unwrap();
     // The backup waits for the lock after it has created its file.
     let mut backup = start(directory.path(), &["backup", "copy.db"], &[]);
     let new = |name: &String| name.starts_with("copy.db");
@@ -80,8 +81,9 @@ fn metrics_are_on_the_address_of_the_operator_only() {
         server.run_ok(&format!("health --admin-listen {address}"));
         server.run_ok(&format!("health --listen {address}"));
     }
-    let taken = server.run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"));
-    taken.assert_error(&format!("cannot listen on {operator}"));
+    server
+        .run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"))
+        .assert_error(&format!("cannot listen on {operator}"));
 }
 
 /// Reads a response from a connection that stays open.
@@ -137,6 +139,59 @@ fn a_connection_without_a_request_is_served_when_the_server_stops() {
 }
 
 #[test]
+fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
+    for name in ["TERM", "INT", "HUP"] {
+        let server = Server::new(&["--no-worker"]);
+        let operator = format!("127.0.0.1:{}", free_port());
+        let options = ["worker", "--admin-listen", &operator];
+        let directory = &server.directory;
+        let mut worker = start(directory.path(), &directory.arguments(&options), &[]);
+        let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
+        signal(&worker, name);
+        server.signal(name);
+        let ended = wait(worker);
+        assert_eq!(ended.status, 0, "{}", log.join().unwrap());
+        let (_, status, log) = server.wait();
+        assert!(status.success() && log.contains("server stopped"), "{name}: {log}");
+        assert!(log.contains(&format!("signal=\"SIG{name}\"")), "{log}");
+    }
+}
+
+#[test]
+fn a_sighup_that_was_ignored_at_start_stays_ignored() {
+    let directory = ServerDirectory::in_sqlite();
+    let program = server_path();
+    let script = r#"trap "" HUP; exec "$0" --listen 127.0.0.1:0 --empty"#;
+    let mut server = Running(
+        Command::new("sh")
+            .args(["-c", script])
+            .arg(program)
+            .current_dir(directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let log = wait_for_line(server.0.stderr.take().unwrap(), "server started");
+    signal(&server.0, "HUP");
+    signal(&server.0, "TERM");
+    assert!(server.0.wait().unwrap().success());
+    let log = log.join().unwrap();
+    assert!(!log.contains("SIGHUP") && log.contains("SIGTERM"), "{log}");
+}
+
+#[test]
+fn last_seen_times_are_written_when_the_server_stops() {
+    let server = Server::new(&[]);
+    let token = server.token("alice");
+    assert_eq!(server.get(&token, "/me").status, 200);
+    let directory = server.stop();
+    let members = directory.run(&["member", "list", "--json"], "").json();
+    let alice = members.as_array().unwrap().iter().find(|one| one["username"] == "alice").unwrap();
+    assert!(alice["lastSeenAt"].is_string(), "{alice}");
+}
+
+#[test]
 fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     let server = Server::new(&["--no-worker"]);
     let receiver = Receiver::new();
@@ -146,8 +201,7 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     assert_eq!(waiting, json!([]), "no process fans events out");
     let directory = &server.directory;
     let operator = format!("127.0.0.1:{}", free_port());
-    let listen = "--admin-listen";
-    let options = [ALLOW_PRIVATE, "--json", "worker", listen, &operator];
+    let options = [ALLOW_PRIVATE, "--json", "worker", "--admin-listen", &operator];
     let mut child = start(directory.path(), &directory.arguments(&options), &[]);
     let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
@@ -163,8 +217,7 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     let ended = wait(child);
     health().assert_error("is not ready: Connection refused");
     let log = log.join().unwrap();
-    let answer = (ended.status, ended.json());
-    assert_eq!(answer, (0, json!({ "ok": true })), "{log}");
+    assert_eq!((ended.status, ended.json()), (0, json!({ "ok": true })), "{log}");
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
         assert!(log.contains(line), "{line}: {log}");
     }
@@ -174,10 +227,9 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
 fn the_log_has_a_line_of_the_start_and_of_the_stop() {
     let server = Server::new(&["--log", "json", "--base-url", "https://board.example"]);
     let (directory, log) = server.stop_with_log();
-    let lines = lines(&log);
+    let lines = parse_lines(&log);
     let fields = |message: &str| {
-        let mut lines = lines.iter().map(|line| &line["fields"]);
-        lines.find(|fields| fields["message"] == message).cloned()
+        lines.iter().map(|line| &line["fields"]).find(|fields| fields["message"] == message)
     };
     let started = fields("server started").unwrap();
     assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));

@@ -8,9 +8,8 @@ use crate::prelude::*;
 
 const DROPPED_LINES: &str = "log lines dropped: output too slow";
 
-pub fn lines(log: &str) -> Vec<Value> {
-    let lines = log.lines().map(serde_json::from_str);
-    lines.map(Result::unwrap).collect()
+pub fn parse_lines(log: &str) -> Vec<Value> {
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -18,19 +17,17 @@ fn each_request_is_a_line_with_every_field() {
     let server = Server::new(&["--log", "json", "--no-worker"]);
     let token = server.token("alice");
     let lookup = &token["forum_pat_".len()..][..16];
-    let thread = json!(["/threads/{threadId}", 404, "not_found", 1, lookup]);
-    let document = json!(["/openapi.json", 200, null, 0, null]);
     let expected = [
         ("/me", json!(["/me", 200, null, 1, lookup])),
-        ("/threads/9", thread),
-        ("/openapi.json", document),
+        ("/threads/9", json!(["/threads/{threadId}", 404, "not_found", 1, lookup])),
+        ("/openapi.json", json!(["/openapi.json", 200, null, 0, null])),
         ("/unknown", json!([null, 404, "no_such_route", 1, null])),
     ];
     for (path, _) in &expected {
         server.get(&token, path);
     }
     let (_, log) = server.stop_with_log();
-    let lines = lines(&log);
+    let lines = parse_lines(&log);
     let mut spans = lines
         .iter()
         .filter(|line| line["fields"]["message"] == "request completed")
@@ -52,9 +49,15 @@ fn each_request_is_a_line_with_every_field() {
 #[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
-    let words = "--json --log json --listen 127.0.0.1:0 --token-budget 9999";
-    let words: Vec<_> = words.split(' ').collect();
-    let arguments = directory.arguments(&words);
+    let arguments = directory.arguments(&[
+        "--json",
+        "--log",
+        "json",
+        "--listen",
+        "127.0.0.1:0",
+        "--token-budget",
+        "9999",
+    ]);
     let mut child = start(directory.path(), &arguments, &[("RUST_LOG", "trace")]);
     let mut greeting = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -69,11 +72,13 @@ fn an_unread_log_does_not_block_the_server() {
     signal(&child, "TERM");
     let ended = wait(child);
     assert_eq!(ended.status, 0);
-    let lines = lines(&ended.stderr);
-    let mut fields = lines.iter().map(|line| &line["fields"]);
-    let lost = fields.find(|fields| fields["message"] == DROPPED_LINES);
-    let lost = lost.unwrap();
-    assert!(lost["lost"].as_u64() > Some(0), "{lost:?}");
+    let lines = parse_lines(&ended.stderr);
+    let dropped = lines
+        .iter()
+        .map(|line| &line["fields"])
+        .find(|fields| fields["message"] == DROPPED_LINES)
+        .unwrap();
+    assert!(dropped["lost"].as_u64() > Some(0), "{dropped:?}");
 }
 
 /// Part of every text, password, cookie and secret of the test.
@@ -130,7 +135,7 @@ impl Secrets {
 #[test]
 fn requests_for_style_and_script_are_not_logged() {
     let server = Server::new(&[]);
-    for path in "/panel/style.css /panel/script.js /docs/script.js /panel/usage".split(' ') {
+    for path in ["/panel/style.css", "/panel/script.js", "/docs/script.js", "/panel/usage"] {
         get(&server.url(path));
     }
     let (_, log) = server.stop_with_log();
@@ -224,7 +229,7 @@ impl Fault {
             END $$",
             policies.collect::<String>()
         ));
-        let lines = lines(log);
+        let lines = parse_lines(log);
         let statements: BTreeSet<_> = lines
             .iter()
             .filter(|line| line["fields"]["message"] == "executing statement")
@@ -258,8 +263,7 @@ fn use_everything(server: &Server, alice: &str, session: &str, key: usize) -> (b
 
 #[test]
 fn errors_of_each_statement_are_logged_without_values() {
-    let options = "--token-budget 99999 --window 86400 --log json";
-    let options: Vec<_> = options.split(' ').collect();
+    let options = ["--token-budget", "99999", "--window", "86400", "--log", "json"];
     let environment = [("RUST_LOG", "trace")];
     let server = Server::start_with(ServerDirectory::new(), &options, &environment, "");
     let alice = server.token("alice");
@@ -272,8 +276,7 @@ fn errors_of_each_statement_are_logged_without_values() {
     use_everything(&server, &alice, &session, 0);
     let (directory, log) = server.stop_with_log();
     let (faults, code) = if directory.is_in_postgres() {
-        let faults = Fault::of_each_statement(&directory, &log);
-        (faults, "Postgres error P0001")
+        (Fault::of_each_statement(&directory, &log), "Postgres error P0001")
     } else {
         (Fault::of_each_column(&directory), "Error code 1")
     };
@@ -298,9 +301,18 @@ fn errors_of_each_statement_are_logged_without_values() {
 
 impl Scenario {
     fn new(format: &str) -> Self {
-        let options = "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
-                       --admin-password-stdin --token-budget 9999 --log";
-        let options: Vec<_> = options.split_whitespace().chain([format]).collect();
+        let options = [
+            "--allow-private-webhooks",
+            "--webhook-initial-backoff",
+            "0.05",
+            "--webhook-max-backoff",
+            "0.1",
+            "--admin-password-stdin",
+            "--token-budget",
+            "9999",
+            "--log",
+            format,
+        ];
         let password = format!("{MARK} 1");
         let environment = [("RUST_LOG", "trace")];
         let server = Server::start_with(ServerDirectory::new(), &options, &environment, &password);
@@ -328,8 +340,9 @@ impl Scenario {
         self.use_panel();
         self.printed += &get(&self.server.url("/metrics")).body;
         let (_, log) = self.server.stop_with_log();
-        let attempts = "delivery attempt completed";
-        for part in ["TRACE", "request completed", attempts, "INSERT", "retrying"] {
+        for part in
+            ["TRACE", "request completed", "delivery attempt completed", "INSERT", "retrying"]
+        {
             assert!(log.contains(part), "{part}");
         }
         self.secrets.assert_absent(&log);
@@ -355,8 +368,8 @@ impl Scenario {
         }
         let refused = self.command(&format!("webhook add --url http://10.0.0.1/{MARK}"), "");
         assert_eq!(refused.status, 1);
-        let ping = "ping --wait 0";
-        for action in [ping, "rotate", "activate", "disable", "enable", ping] {
+        for action in ["ping --wait 0", "rotate", "activate", "disable", "enable", "ping --wait 0"]
+        {
             let done = self.command(&format!("webhook {action} {} --json", ids[0]), "");
             assert_eq!(done.status, 0, "{done:?}");
             let secret = done.json()["secret"].as_str().map(str::to_owned);
@@ -378,21 +391,22 @@ impl Scenario {
         let add = format!(
             "owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}&password={typed}"
         );
-        for (path, form, prefix) in
+        for (path, fields, prefix) in
             [("/panel/tokens/new", issue, "forum_pat_"), ("/panel/webhooks", add, "whsec_")]
         {
             let form_page = page(server, &session, path).body;
-            let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&form_page, name));
-            let form = format!("csrf={csrf}&once={nonce}&{form}");
+            let csrf = hidden_field(&form_page, "csrf");
+            let nonce = hidden_field(&form_page, "once");
+            let form = format!("csrf={csrf}&once={nonce}&{fields}");
             let headers = [("cookie", session.as_str()), FORM];
             let shown = send("POST", &server.url(path), &headers, &form);
-            let (_, secret) = shown.body.split_once(prefix).unwrap();
+            let (_, rest) = shown.body.split_once(prefix).unwrap();
             let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
-            let secret = secret.split(is_end).next().unwrap();
+            let secret = rest.split(is_end).next().unwrap();
             let wrong_path = format!("/panel/tokens/{prefix}{secret}");
             send("GET", &server.url(&wrong_path), &headers[..1], "");
-            let secret = secret.rsplit('_').next().unwrap();
-            self.secrets.0.extend([secret.into(), csrf]);
+            let private_part = secret.rsplit('_').next().unwrap();
+            self.secrets.0.extend([private_part.into(), csrf]);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use forum_test_support::{client, node, postgres, program, receiver};
 
+mod clock;
 mod commands;
 mod config;
 mod connections;
@@ -22,5 +23,6 @@ mod proxy;
 mod recorded;
 mod restore;
 mod routes;
+mod sign_in;
 mod start;
 mod tls;

@@ -10,7 +10,12 @@ pub fn sign_in(server: &Server, name: &str, password: &str) -> Response {
     sign_in_with(server, &[], name, password)
 }
 
-fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password: &str) -> Response {
+pub fn sign_in_with(
+    server: &Server,
+    headers: &[(&str, &str)],
+    name: &str,
+    password: &str,
+) -> Response {
     let form = format!("name={name}&password={password}&back=%2Fpanel%2Fusage");
     let headers = [&[FORM], headers].concat();
     send("POST", &server.url("/sign-in"), &headers, &form)
@@ -18,8 +23,7 @@ fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password:
 
 /// The cookie of a response, as a browser sends it back.
 pub fn cookie(answer: &Response) -> String {
-    let cookie = answer.header("set-cookie").unwrap();
-    cookie.split(';').next().unwrap().to_owned()
+    answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()
 }
 
 /// A page of the panel with this cookie.
@@ -63,18 +67,18 @@ fn a_form_of_another_site_neither_begins_nor_ends_a_session() {
 #[test]
 fn failures_lock_a_name_for_the_address_prefix_that_a_proxy_names() {
     let server = Server::new(&["--trusted-proxies", "127.0.0.0/8"]);
-    let sign_in = |address, password: &str| {
+    let sign_in_from = |address, password: &str| {
         sign_in_with(&server, &[("x-forwarded-for", address)], "admin", password)
     };
     for _ in 0..10 {
-        let failed = sign_in("192.0.2.1", "wrong");
+        let failed = sign_in_from("192.0.2.1", "wrong");
         assert_eq!(failed.status_and("set-cookie"), (401, None));
     }
-    let refused = sign_in("192.0.2.99", server.password());
+    let refused = sign_in_from("192.0.2.99", server.password());
     let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
     let is_limited = refused.status == 429 && (1..=300).contains(&wait);
     assert!(is_limited, "{refused:?}");
-    assert_eq!(sign_in("192.0.3.1", server.password()).status, 303);
+    assert_eq!(sign_in_from("192.0.3.1", server.password()).status, 303);
 }
 
 #[test]
@@ -109,8 +113,7 @@ fn a_session_begins_and_ends_at_every_node_at_once() {
 
     let first = signed_in(&one, &password);
     let again = sign_in_with(&other, &[("cookie", &first)], "admin", &password);
-    let previous = statuses(&first);
-    assert_eq!(previous, [303, 303], "a new session ends the previous one");
+    assert_eq!(statuses(&first), [303, 303], "a new session ends the previous one");
     assert_eq!(statuses(&cookie(&again)), [200, 200]);
 
     one.run_ok_with_input("member password admin --password-stdin", "another1\n");

@@ -1,4 +1,4 @@
-//! Recorded command lines: each file of `cases/` is a session on a board of its own.
+//! Recorded command lines: each file `cases/*.session` is a session on a board of its own.
 //!
 //! A line `> FILE TEXT` writes a file, and a line `% SQL` changes the database. A line `$ ARGUMENTS < INPUT` runs the
 //! program, with the variables that precede the arguments. The following lines are its stdout, its stderr after `! `, and an
@@ -40,14 +40,15 @@ impl Session {
             "# board: encrypted" => {
                 let directory = ServerDirectory::new();
                 fs::write(directory.path().join("key"), [7; 32]).unwrap();
-                let options = ["--empty", "--no-worker", "--secret-key-file", "key"];
-                Server::start(directory, &options).stop()
+                Server::start(directory, &["--empty", "--no-worker", "--secret-key-file", "key"])
+                    .stop()
             }
             "# board: demo" => {
                 let (directory, greeting) = ServerDirectory::with_demo_board();
-                let [password, token] = ["password", "token"].map(|key| &greeting[key]);
-                names.push((password.as_str().unwrap().into(), "[PASSWORD]".into()));
-                names.push((token.as_str().unwrap()[10..26].into(), "[LOOKUP-0]".into()));
+                let password = greeting["password"].as_str().unwrap();
+                let token = greeting["token"].as_str().unwrap();
+                names.push((password.into(), "[PASSWORD]".into()));
+                names.push((token[10..26].into(), "[LOOKUP-0]".into()));
                 directory
             }
             _ => panic!("expected a board, not {board}"),
@@ -69,10 +70,12 @@ impl Session {
 
     /// Runs a command, and returns its output as it is recorded.
     fn run(&mut self, line: &str) -> String {
-        let names = self.names.iter();
-        let line = names.fold(line.to_owned(), |line, (value, name)| line.replace(name, value));
-        let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
-        let words: Vec<_> = line
+        let mut named = line.to_owned();
+        for (value, name) in &self.names {
+            named = named.replace(name, value);
+        }
+        let (command, input) = named.split_once(" < ").unwrap_or((&named, ""));
+        let words: Vec<_> = command
             .split('\'')
             .enumerate()
             .flat_map(|(part, text)| match part % 2 {
@@ -80,21 +83,27 @@ impl Session {
                 _ => text.split_whitespace().collect(),
             })
             .collect();
-        let ExitedProcess { status, stdout: out, stderr: err } = self.run_program(&words, input);
-        let out = out.lines().map(|line| format!("  {line}\n"));
-        let lines = if status == 2 { 1 } else { usize::MAX };
-        let err = err.lines().take(lines).map(|line| format!("  ! {line}\n"));
-        let status = (status != 0).then(|| format!("  [status {status}]\n"));
-        let text: String = out.chain(err).chain(status).collect();
+        let ExitedProcess { status, stdout, stderr } = self.run_program(&words, input);
+        let mut text = String::new();
+        for line in stdout.lines() {
+            text += &format!("  {line}\n");
+        }
+        let max_lines = if status == 2 { 1 } else { usize::MAX };
+        for line in stderr.lines().take(max_lines) {
+            text += &format!("  ! {line}\n");
+        }
+        if status != 0 {
+            text += &format!("  [status {status}]\n");
+        }
         self.redact(&text.replace("  \n", ""))
     }
 
     fn run_program(&self, words: &[&str], input: &str) -> ExitedProcess {
-        let variables = words.iter().map_while(|word| {
-            let is_variable = word.starts_with("FORUM_");
-            word.split_once('=').filter(|_| is_variable)
-        });
-        let variables: Vec<_> = variables.collect();
+        let variables: Vec<_> = words
+            .iter()
+            .take_while(|word| word.starts_with("FORUM_"))
+            .map_while(|word| word.split_once('='))
+            .collect();
         let arguments = self.directory.arguments(&words[variables.len()..]);
         let mut child = start(self.directory.path(), &arguments, &variables);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
@@ -115,8 +124,8 @@ impl Session {
                     continue;
                 }
                 let prefix = format!("[{kind}-");
-                let names = self.names.iter();
-                let number = 1 + names.filter(|(_, name)| name.starts_with(&prefix)).count();
+                let number =
+                    1 + self.names.iter().filter(|(_, name)| name.starts_with(&prefix)).count();
                 let name = format!("{prefix}{number}]");
                 self.names.push((found.into(), name));
                 if kind == "TOKEN" {
@@ -125,13 +134,15 @@ impl Session {
                 }
             }
         }
-        let names = self.names.iter();
-        let renamed = names.fold(text.to_owned(), |text, (value, name)| text.replace(value, name));
-        let text = self.time.replace_all(&renamed, "[TIME]");
-        if !text.contains("[USER]  ") {
-            return text.into_owned();
+        let mut renamed = text.to_owned();
+        for (value, name) in &self.names {
+            renamed = renamed.replace(value, name);
         }
-        self.gap.replace_all(&text, "$1  ").into_owned()
+        let redacted = self.time.replace_all(&renamed, "[TIME]");
+        if !redacted.contains("[USER]  ") {
+            return redacted.into_owned();
+        }
+        self.gap.replace_all(&redacted, "$1  ").into_owned()
     }
 }
 
@@ -150,21 +161,21 @@ fn replay(path: &Path) {
             session.write(file);
         }
     }
-    let assert = Assert::new().action_env("SNAPSHOTS");
-    assert.eq(replayed, Data::read_from(path, None).raw());
+    Assert::new().action_env("SNAPSHOTS").eq(replayed, Data::read_from(path, None).raw());
     if recorded.starts_with("# board: none") {
-        let lines = recorded.lines().filter_map(|line| line.strip_prefix("> "));
-        let written = lines.filter_map(|line| Some(line.split_once(' ')?.0.to_owned()));
-        let files = BTreeSet::from_iter(session.directory.files());
-        assert_eq!(files, written.collect(), "{path:?}");
+        let written = recorded
+            .lines()
+            .filter_map(|line| line.strip_prefix("> "))
+            .filter_map(|file| Some(file.split_once(' ')?.0.to_owned()))
+            .collect();
+        assert_eq!(BTreeSet::from_iter(session.directory.files()), written, "{path:?}");
     }
 }
 
 #[test]
 fn commands_print_the_recorded_output() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let cases = cases.read_dir().unwrap().map(|case| case.unwrap().path());
-    let cases: Vec<_> = cases.collect();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let cases: Vec<_> = directory.read_dir().unwrap().map(|case| case.unwrap().path()).collect();
     assert!(!cases.is_empty());
     std::thread::scope(|scope| {
         for case in &cases {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use crate::panel::{cookie, page};
 use crate::prelude::*;
 
 /// Number of kills, unless `FORUM_API_KILLS` is set.
@@ -15,7 +16,7 @@ const RESTORE: [&str; 3] = ["restore", "copy.db", "--yes"];
 
 /// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server
 /// contains.
-fn board(content: &str) -> ServerDirectory {
+fn create_board(content: &str) -> ServerDirectory {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty", "--no-worker"]);
     if !content.is_empty() {
         server.run_ok(content);
@@ -34,10 +35,10 @@ fn restore(directory: &ServerDirectory) -> ExitedProcess {
 }
 
 /// The files of a directory, without those of locks.
-fn files(directory: &ServerDirectory) -> Vec<String> {
-    let mut files = directory.files();
-    files.retain(|file| !file.ends_with(".lock") && !file.ends_with(".server"));
-    files
+fn list_files(directory: &ServerDirectory) -> Vec<String> {
+    let mut found = directory.files();
+    found.retain(|file| !file.ends_with(".lock") && !file.ends_with(".server"));
+    found
 }
 
 /// The last forum of an undamaged database.
@@ -50,10 +51,9 @@ fn last_forum(directory: &ServerDirectory, file: &str) -> String {
 }
 
 fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str) {
-    let before = files(directory);
-    let refused = directory.run(arguments, "");
-    refused.assert_error(reason);
-    let after = files(directory);
+    let before = list_files(directory);
+    directory.run(arguments, "").assert_error(reason);
+    let after = list_files(directory);
     // The log can be merged into the database.
     let is_new = |file: &&String| !before.contains(file);
     assert_eq!(after.iter().find(is_new), None);
@@ -62,12 +62,11 @@ fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str)
 
 #[test]
 fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
-    let directory = board("");
+    let directory = create_board("");
     let at = |name: &str| directory.path().join(name);
     fs::write(at("other"), "content").unwrap();
     let refuse = |arguments: &[&str]| {
-        let refused = directory.run(arguments, "");
-        refused.assert_error("it is a symbolic link");
+        directory.run(arguments, "").assert_error("it is a symbolic link");
         assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
     };
     for name in ["forum.db.lock", "forum.db.server", "forum.db.before-restore"] {
@@ -81,19 +80,18 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
         fs::remove_file(at(name)).unwrap();
     }
     symlink("copy.db", at("link.db")).unwrap();
-    let (link, to) = ("sqlite:link.db", "--database");
-    let listed = directory.run(&["member", "list", "--json", to, link], "");
+    let listed = directory.run(&["member", "list", "--json", "--database", "sqlite:link.db"], "");
     assert_eq!(listed.status, 0, "{listed:?}");
     fs::remove_file(at("link.db")).unwrap();
     symlink("other", at("link.db")).unwrap();
-    refuse(&["restore", "copy.db", "--yes", to, link]);
+    refuse(&["restore", "copy.db", "--yes", "--database", "sqlite:link.db"]);
     symlink("/dev/null", at("null.db")).unwrap();
     refuse(&["restore", "null.db", "--yes"]);
 }
 
 #[test]
 fn ids_that_a_backup_lacks_are_not_assigned_again() {
-    let directory = board("");
+    let directory = create_board("");
     let add = |title| -> i64 {
         let added = directory.run(&["forum", "add", title, "--json"], "");
         added.json()["forumId"].as_str().unwrap().parse().unwrap()
@@ -107,8 +105,7 @@ fn ids_that_a_backup_lacks_are_not_assigned_again() {
     let issue = "token issue --password-stdin --owner admin --scopes all";
     let token = server.run_ok_with_input(issue, password).stdout;
     let new = json!({ "title": "x", "body": "x" });
-    let path = "/forums/1/threads";
-    let thread = server.post(token.trim_end(), path, &new).json();
+    let thread = server.post(token.trim_end(), "/forums/1/threads", &new).json();
     for key in ["threadId", "firstPostId"] {
         let id: i64 = thread[key].as_str().unwrap().parse().unwrap();
         assert_eq!(id, 1_000_001, "{key}");
@@ -130,21 +127,19 @@ fn ids_that_a_backup_lacks_are_not_assigned_again() {
 
 #[test]
 fn a_backup_replaces_the_database_and_its_log() {
-    let directory = board("");
+    let directory = create_board("");
     let server = Server::start(directory, &["--no-worker"]);
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.kill();
-    let unconfirmed = ["restore", "copy.db"];
-    assert_refused(&directory, &unconfirmed, "Pass --yes to confirm.");
+    assert_refused(&directory, &["restore", "copy.db"], "Pass --yes to confirm.");
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");
-    let end = "/forum.db.before-restore\".\n";
+    let end = "/forum.db.before-restore\".\nAll members are signed out.\n";
     assert!(restored.ends_with(end), "{restored}");
-    let expected = "copy.db forum.db forum.db.before-restore forum.db.key";
-    let expected: Vec<_> = expected.split(' ').collect();
-    assert_eq!(files(&directory), expected);
+    let expected = ["copy.db", "forum.db", "forum.db.before-restore", "forum.db.key"];
+    assert_eq!(list_files(&directory), expected);
     for file in expected {
         let metadata = directory.path().join(file).metadata().unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
@@ -152,8 +147,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
     let list = directory.run(&["audit", "list", "--json"], "").json();
-    let entry = [&list[0]["action"], &list[0]["target"]];
-    assert_eq!(entry, ["database.restored", "copy.db"]);
+    assert_eq!([&list[0]["action"], &list[0]["target"]], ["database.restored", "copy.db"]);
     let server = Server::start(directory, &["--no-worker"]);
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.stop();
@@ -163,8 +157,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.before-restore"), path("after.db")).unwrap();
     let other = Connection::open(path("forum.db")).unwrap();
-    let read = other.query_row("SELECT title FROM forum", [], |_| Ok(()));
-    read.unwrap();
+    other.query_row("SELECT title FROM forum", [], |_| Ok(())).unwrap();
     assert_refused(&directory, &RESTORE, "another program uses the database");
     drop(other);
     let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
@@ -172,19 +165,119 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_eq!(last_forum(&directory, "forum.db"), "After");
 }
 
+/// Changes after the backup that a restore must not undo.
+#[test]
+fn revocations_bans_passwords_and_groups_survive_a_restore_and_sessions_do_not() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let former = server.password().to_owned();
+    for name in ["dave", "eve"] {
+        server.run_ok(&format!("member add {name} --groups members"));
+    }
+    let tokens = ["bob", "alice", "dave"].map(|owner| server.issue_token(owner, "all"));
+    let post = server.post(&tokens[2], "/threads/1/posts", &json!({ "body": "Of dave." }));
+    assert_eq!(post.status, 201);
+    let lookup = |token: &str| token.split('_').nth(2).unwrap().to_owned();
+    let session = cookie(&sign_in(&server, "admin", &former));
+    server.run_ok(&format!("token revoke {}", lookup(&tokens[1])));
+    server.run_ok("backup copy.db");
+    let revoked = lookup(&tokens[0]);
+    server.run_ok(&format!("token revoke {revoked}"));
+    server.run_ok("member ban carol");
+    server.run_ok("member groups mod members");
+    server.run_ok("member groups newbie members,newcomers,staff");
+    server.run_ok_with_input("member password admin --password-stdin", "a new password");
+    server.run_ok("member erase eve --yes");
+    server.run_ok("member erase dave --posts --yes");
+    let directory = server.stop();
+    let restored = restore(&directory);
+    assert_eq!(restored.status, 0, "{restored:?}");
+    let lines: Vec<_> = restored.stdout.lines().skip(1).collect();
+    let token_line = format!("Carried over: the token {revoked} is revoked.");
+    assert_eq!(
+        lines,
+        [
+            "All members are signed out.",
+            &token_line,
+            "Carried over: \"admin\" has the last password.",
+            "Carried over: \"carol\" is banned.",
+            "Carried over: the groups of \"mod\" are members.",
+            "The member \"dave\" was erased since the backup: run `forum-server member erase dave --posts`.",
+            "The member \"eve\" was erased since the backup: run `forum-server member erase eve`.",
+        ]
+    );
+    let log = directory.run(&["audit", "list", "--json"], "").json();
+    let carried: Vec<_> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["details"].as_str().unwrap().contains("carried over by restore"))
+        .map(|entry| [entry["action"].as_str().unwrap(), entry["target"].as_str().unwrap()])
+        .collect();
+    let expected = [
+        ["member.groups_changed", "mod"],
+        ["member.banned", "carol"],
+        ["member.password_changed", "admin"],
+        ["token.revoked", &revoked],
+    ];
+    assert_eq!(carried, expected);
+    let server = Server::start(directory, &["--no-worker"]);
+    for (token, status) in tokens.iter().zip([401, 401, 200]) {
+        assert_eq!(server.get(token, "/me").status, status);
+    }
+    assert_eq!(sign_in(&server, "admin", &former).status, 401);
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 303);
+    assert_eq!(sign_in(&server, "admin", "a new password").status, 303);
+    // The database before the restore is older than this backup: it has no changes of its own to carry over.
+    let directory = server.stop();
+    let kept = directory.path().join("forum.db.before-restore");
+    fs::rename(kept, directory.path().join("after.db")).unwrap();
+    let undone = directory.run(&["restore", "after.db", "--yes"], "");
+    let lines: Vec<_> = undone.stdout.lines().skip(1).collect();
+    assert_eq!(lines, ["All members are signed out."], "{undone:?}");
+}
+
+#[test]
+fn a_restore_says_that_the_database_before_it_cannot_be_compared() {
+    let directory = create_board("");
+    let database = directory.path().join("forum.db");
+    let others = [
+        ("is another board", None),
+        ("is missing or cannot be read", Some("not a database")),
+        ("is missing or cannot be read", Some("")),
+    ];
+    for (reason, content) in others {
+        match content {
+            None => {
+                let other = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
+                fs::copy(other.path().join("forum.db"), &database).unwrap();
+                fs::remove_file(directory.path().join("forum.db-wal")).unwrap();
+            }
+            Some("") => fs::remove_file(&database).unwrap(),
+            Some(content) => fs::write(&database, content).unwrap(),
+        }
+        let restored = restore(&directory).stdout;
+        let line = format!("The database before the restore {reason}: tokens that were revoked");
+        assert!(restored.contains(&line), "{restored}");
+        drop(fs::remove_file(directory.path().join("forum.db.before-restore")));
+    }
+}
+
 #[test]
 fn the_copy_of_a_killed_restore_is_not_a_backup() {
-    let directory = board("");
+    let directory = create_board("");
     let copy = directory.path().join("forum.db.restoring");
     fs::rename(directory.path().join("copy.db"), &copy).unwrap();
-    let arguments = ["restore", "forum.db.restoring", "--yes"];
-    assert_refused(&directory, &arguments, "move it to another path first");
+    assert_refused(
+        &directory,
+        &["restore", "forum.db.restoring", "--yes"],
+        "move it to another path first",
+    );
     assert!(copy.exists());
 }
 
 #[test]
 fn a_file_that_is_not_a_complete_backup_is_refused() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     let backup = fs::read(path("copy.db")).unwrap();
     fs::write(path("torn.db"), &backup[..backup.len() / 2]).unwrap();
@@ -197,8 +290,7 @@ fn a_file_that_is_not_a_complete_backup_is_refused() {
     change("other.db", "CREATE TABLE member (x)");
     for (name, table) in [("library.db", "forum_api"), ("newer.db", "board")] {
         fs::write(path(name), &backup).unwrap();
-        let insert = format!("INSERT INTO {table}_migrations VALUES (99, 'later', '')");
-        change(name, &insert);
+        change(name, &format!("INSERT INTO {table}_migrations VALUES (99, 'later', '')"));
     }
     for name in ["logged.db", "logged.db-journal"] {
         fs::write(path(name), &backup).unwrap();
@@ -222,12 +314,11 @@ fn a_file_that_is_not_a_complete_backup_is_refused() {
 
 #[test]
 fn the_key_of_a_backup_is_checked() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.key"), path("key")).unwrap();
     fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
-    let reason = "pass the file of the key of the backup";
-    assert_refused(&directory, &RESTORE, reason);
+    assert_refused(&directory, &RESTORE, "pass the file of the key of the backup");
     fs::remove_file(path("forum.db.key")).unwrap();
     let with_key = directory.run(&[&RESTORE[..], &["--secret-key-file", "key"]].concat(), "");
     assert!(!with_key.stdout.contains("the key"), "{with_key:?}");
@@ -238,7 +329,7 @@ fn the_key_of_a_backup_is_checked() {
 
 #[test]
 fn a_lost_or_unreadable_database_is_replaced() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     for name in ["forum.db", "forum.db-wal"] {
         fs::write(path(name), name.repeat(999)).unwrap();
@@ -255,18 +346,17 @@ fn a_lost_or_unreadable_database_is_replaced() {
     fs::remove_file(path("forum.db")).unwrap();
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
-    assert_eq!(files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
+    assert_eq!(list_files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
 }
 
 #[test]
 fn a_restore_survives_kill_9() {
     let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let original = board("generate --posts 500 --yes");
+    let original = create_board("generate --posts 500 --yes");
     let copy = || {
         let directory = ServerDirectory::in_sqlite();
         for name in original.files() {
-            let from = original.path().join(&name);
-            fs::copy(from, directory.path().join(name)).unwrap();
+            fs::copy(original.path().join(&name), directory.path().join(name)).unwrap();
         }
         directory
     };

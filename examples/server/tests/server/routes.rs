@@ -11,12 +11,33 @@ const OK: &str = r#"{"status":"ok"}"#;
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
 /// Paths without a route.
-const UNKNOWN_PATHS: &str = "/panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
-                      /docs// /docs/../health";
+const UNKNOWN_PATHS: &[&str] = &[
+    "/panels",
+    "/docsx",
+    "/sign-in/",
+    "/sign-out",
+    "/health/",
+    "/api",
+    "/api/v10/forums",
+    "/api/v2/forums",
+    "/docs/nothing",
+    "/docs//",
+    "/docs/../health",
+];
 
 /// Paths without an endpoint: the API receives them unchanged.
-const UNKNOWN_API_PATHS: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
-                             /api/v1/%ff /api/v1/api/v1/forums /api/v1/../v1/forums /api/v1/./forums";
+const UNKNOWN_API_PATHS: &[&str] = &[
+    "/api/v1",
+    "/api/v1/",
+    "/api/v1//forums",
+    "/api/v1/forums/",
+    "/api/v1/FORUMS",
+    "/api/v1/%66orums",
+    "/api/v1/%ff",
+    "/api/v1/api/v1/forums",
+    "/api/v1/../v1/forums",
+    "/api/v1/./forums",
+];
 
 #[test]
 fn paths_are_routed_to_their_services() {
@@ -24,7 +45,7 @@ fn paths_are_routed_to_their_services() {
     let health = get(&server.url("/health"));
     assert_eq!((health.status, &*health.body), (200, OK));
     for (paths, code) in [(UNKNOWN_PATHS, ""), (UNKNOWN_API_PATHS, "no_such_route")] {
-        for path in paths.split(' ') {
+        for path in paths {
             let absent = get(&server.url(path));
             assert_eq!(absent.status_and_code(), (404, code.into()), "{path}");
             let metered = absent.header("x-ratelimit-limit").is_some();
@@ -58,9 +79,18 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.contains("; img-src data:;"), "no request of a post");
     let addresses = page_urls(&page.body);
-    let expected = "/ /api/v1/forums /api/v1/openapi.json /docs /mcp /panel /panel/style.css /reader.css /reader.js";
-    let found = addresses.iter().copied();
-    assert!(found.eq(expected.split(' ')), "{addresses:?}");
+    let expected = [
+        "/",
+        "/api/v1/forums",
+        "/api/v1/openapi.json",
+        "/docs",
+        "/mcp",
+        "/panel",
+        "/panel/style.css",
+        "/reader.css",
+        "/reader.js",
+    ];
+    assert!(addresses.iter().copied().eq(expected), "{addresses:?}");
     for address in addresses {
         let answer = get(&server.url(address));
         let expected = match address {
@@ -75,8 +105,7 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     }
     assert_eq!(send("POST", &server.url("/"), &[], "").status, 404);
     let document = get(&server.url("/openapi.json"));
-    let location = Some("/api/v1/openapi.json");
-    assert_eq!(document.status_and("location"), (307, location));
+    assert_eq!(document.status_and("location"), (307, Some("/api/v1/openapi.json")));
 }
 
 /// Asserts that a resource is compressed, and not sent again to a client that has it.
@@ -90,11 +119,12 @@ fn assert_compressed_and_unchanged(server: &Server, path: &str, known: &Response
 
 /// Returns the URLs that a page loads or links to, without fragments and those of its data.
 fn page_urls(page: &str) -> BTreeSet<&str> {
-    let attributes = [" src=\"", " href=\""].into_iter();
-    let links = attributes.flat_map(|attribute| page.split(attribute).skip(1));
-    let links = links.filter_map(|rest| rest.split('"').next());
-    let is_own = |link: &&str| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,");
-    links.filter(is_own).collect()
+    [" src=\"", " href=\""]
+        .into_iter()
+        .flat_map(|attribute| page.split(attribute).skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|link| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,"))
+        .collect()
 }
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' \
@@ -105,8 +135,7 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
     let server = Server::new(&[]);
     let page = get(&server.url("/docs"));
     assert_eq!(page.header("content-security-policy"), Some(POLICY));
-    let html = Some("text/html; charset=utf-8");
-    assert_eq!(page.header("content-type"), html);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(get(&server.url("/docs/")).body, page.body);
     let mut loads = page_urls(&page.body);
     for other_page in ["/", "/panel"] {
@@ -126,8 +155,9 @@ fn the_name_and_the_accent_colour_of_the_board_are_on_each_page() {
     let server = Server::new(&["--board-name", "Tea <club>", "--accent-color", "#c2410c"]);
     for path in ["/", "/docs", "/sign-in", "/nothing"] {
         let page = send("GET", &server.url(path), &[("accept", "text/html")], "").body;
-        let name = "<span class=\"name\">Tea &lt;club&gt;</span>";
-        for part in [name, "data:image/svg+xml,", "%23c2410c"] {
+        for part in
+            ["<span class=\"name\">Tea &lt;club&gt;</span>", "data:image/svg+xml,", "%23c2410c"]
+        {
             assert!(page.contains(part), "{path}: {part}");
         }
     }
@@ -141,9 +171,16 @@ fn the_name_and_the_accent_colour_of_the_board_are_on_each_page() {
 
 #[test]
 fn options_change_rate_limits_proxies_and_language() {
-    let options =
-        "--guest-budget 1 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 --language de";
-    let server = Server::new(&Vec::from_iter(options.split(' ')));
+    let server = Server::new(&[
+        "--guest-budget",
+        "1",
+        "--window",
+        "60",
+        "--trusted-proxies",
+        "127.0.0.1,10.0.0.0/8",
+        "--language",
+        "de",
+    ]);
     let token = server.token("alice");
     for (path, message) in [
         ("/unknown", "Unbekannter Endpunkt."),
@@ -183,17 +220,19 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     }
     let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
-    let headers = "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
-        mcp-protocol-version,mcp-session-id";
     let preflight = [
         ("origin", origins[1]),
         ("access-control-request-method", "POST"),
-        ("access-control-request-headers", headers),
+        (
+            "access-control-request-headers",
+            "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
+             mcp-protocol-version,mcp-session-id",
+        ),
     ];
     let answer = send("OPTIONS", &server.url("/mcp"), &preflight, "");
     let allowed = answer.header("access-control-allow-headers").unwrap();
     for name in preflight[2].1.split(',') {
-        assert!(allowed.split(',').any(|one| one.trim() == name), "{name}");
+        assert!(allowed.split(',').any(|header| header.trim() == name), "{name}");
     }
     let methods = answer.header("access-control-allow-methods").unwrap();
     assert!(answer.status == 200 && methods.contains("POST"));
@@ -205,16 +244,14 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let with_slash = from("/mcp/", origins[1]);
     let answer = from("/mcp", origins[1]);
     for answer in [&with_slash, &answer] {
-        let allowed = answer.status_and("access-control-allow-origin");
-        assert_eq!(allowed, (200, Some(origins[1])));
+        assert_eq!(answer.status_and("access-control-allow-origin"), (200, Some(origins[1])));
         assert!(answer.body.contains(r#""result":{}"#));
     }
     let exposed = answer.header("access-control-expose-headers").unwrap();
     assert!(exposed.contains("x-request-id") && exposed.contains("retry-after"));
     let foreign = from("/mcp", "https://c.example");
-    let allowed = foreign.status_and("access-control-allow-origin");
-    assert_eq!(allowed, (403, None));
-    for path in "/panel/style.css /sign-in /metrics /health /docs".split(' ') {
+    assert_eq!(foreign.status_and("access-control-allow-origin"), (403, None));
+    for path in ["/panel/style.css", "/sign-in", "/metrics", "/health", "/docs"] {
         for method in ["GET", "OPTIONS"] {
             let answer = request_from(method, server.url(path), origins[0]);
             let mut names = answer.headers.keys().map(HeaderName::as_str);
@@ -232,8 +269,7 @@ fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
     for remaining in [119, 118] {
         let forums = get(&server.api_url("/forums"));
-        let left = forums.header_number("x-ratelimit-remaining");
-        assert_eq!(left, Some(remaining));
+        assert_eq!(forums.header_number("x-ratelimit-remaining"), Some(remaining));
     }
     let (_, log) = server.stop_with_log();
     assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");
@@ -265,9 +301,11 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
 fn sample_value(metrics: &Response, sample: &str) -> Option<f64> {
     let parts =
         |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
-    let lines = metrics.body.lines();
-    let mut lines = lines.filter_map(|line| line.rsplit_once(' '));
-    let (_, value) = lines.find(|(found, _)| parts(found) == parts(sample))?;
+    let (_, value) = metrics
+        .body
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '))
+        .find(|(found, _)| parts(found) == parts(sample))?;
     value.parse().ok()
 }
 
@@ -317,25 +355,22 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         .take(100_000)
         .find(|metrics| AWAITED.iter().all(|&sample| holds(metrics, sample)))
         .unwrap();
-    let text = Some("text/plain; version=0.0.4");
-    assert_eq!(metrics.header("content-type"), text);
+    assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4"));
     for sample in SAMPLES {
         assert!(holds(&metrics, sample), "{sample:?}\n{}", metrics.body);
     }
-    let version = env!("CARGO_PKG_VERSION");
     for line in [
         "# HELP forum_api_requests_total Completed requests.",
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
-        &format!("forum_server_build_info{{version=\"{version}\"}} 1"),
+        concat!("forum_server_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         "forum_server_connections_max 10000",
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
     let value = |sample: &str| sample_value(&metrics, sample).expect(sample);
-    let connections = |state| format!("forum_server_database_connections{{state=\"{state}\"}}");
-    let [in_use, idle] = ["in_use", "idle"].map(|state| value(&connections(state)));
-    let pool = in_use + idle;
+    let pool = value("forum_server_database_connections{state=\"in_use\"}")
+        + value("forum_server_database_connections{state=\"idle\"}");
     assert!(1.0 <= pool && pool <= value("forum_server_database_connections_max"));
     assert!(value("process_resident_memory_bytes") > 1e7);
     assert!((10.0..value("process_max_fds")).contains(&value("process_open_fds")));

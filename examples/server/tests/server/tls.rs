@@ -30,8 +30,10 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     }
 
     let refused = directory.run(&["token", "list", "--database", &url("127.0.0.1")], "");
-    let reason = "error performing TLS handshake: the certificate is for another host name";
-    assert_eq!(refused.error_message(), reason);
+    assert_eq!(
+        refused.error_message(),
+        "error performing TLS handshake: the certificate is for another host name"
+    );
 
     let budgets = redis_url("127.0.0.1");
     let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];

@@ -1,9 +1,13 @@
 //! Claiming deliveries.
 
 use super::*;
-use crate::model::ForumId;
+use crate::model::{ForumId, Timestamp};
 use crate::store::{ClaimRequest, ClaimedDelivery};
+use crate::test_util::DUE_TIME_LIMITS;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
+
+/// An hour in milliseconds: the longest delay of [`DUE_TIME_LIMITS`].
+const HOUR: i64 = 3_600_000;
 
 store_rules! {
     mod claims;
@@ -43,6 +47,51 @@ store_rules! {
         fixture.settle(&claimed, later, 11).await?;
         fixture.expect_nothing_due(49).await?;
         check_eq!(fixture.claim_one(50).await?.delivery.progress, later)
+    }
+
+    /// Leases, due times and ends that a clock that was ahead wrote count as reached. Times within the limits do not.
+    async fn times_of_a_clock_that_was_ahead_count_as_reached(fixture: &StoreFixture) -> TestResult {
+        const AHEAD: i64 = 2 * HOUR;
+        const TOLERANCE: i64 = 60_000;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        let retrying = |due_at| progress(DeliveryState::Retrying, 1, Some(due_at));
+        lease(fixture, 1, &endpoint, AHEAD).await?;
+        fixture.enqueue(2, &endpoint, AHEAD).await?;
+        let claimed = fixture.claim_one(AHEAD).await?;
+        let record = attempt_record(1);
+        fixture.settle_attempt(&claimed, retrying(AHEAD + 1), Some(&record), AHEAD).await?;
+        fixture.finish(3, &endpoint, DeliveryState::Delivered, AHEAD).await?;
+        fixture.enqueue(4, &endpoint, AHEAD).await?;
+        let claimed = fixture.claim_one(AHEAD).await?;
+        fixture.settle(&claimed, retrying(HOUR + TOLERANCE), AHEAD).await?;
+        lease(fixture, 5, &endpoint, TOLERANCE + 1).await?;
+        fixture.expect_nothing_due(0).await?;
+        fixture.expect_queue_stats(0, 3, Some(0)).await?;
+        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 4)?;
+        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 0)?;
+        let due = fixture.claim(&claim_request(9), 0).await?.deliveries;
+        check_eq!(due.len(), 3)?;
+        check_eq!(due.iter().filter(|one| one.previous_lease_expired).count(), 2)?;
+        check_eq!(deliveries.sweep(instant(1), 9).await?, 1)?;
+        fixture.expect_queue_stats(0, 0, None).await?;
+        fixture.expect_queue_stats(1, 0, None).await
+    }
+
+    /// Failures that began in the future begin with the correction.
+    async fn failures_of_a_clock_that_was_ahead_begin_again(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        fixture.enqueue(1, &endpoint, HOUR).await?;
+        let claimed = fixture.claim_one(HOUR).await?;
+        let dead = progress(DeliveryState::Dead, 6, None);
+        fixture.settle_attempt(&claimed, dead, Some(&attempt_record(6)), HOUR).await?;
+        check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(HOUR)))?;
+        let deliveries = &fixture.webhooks.deliveries;
+        for (now, corrected, since) in [(HOUR - 60_000, 0, HOUR), (0, 1, 0)] {
+            check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(now)).await?, corrected)?;
+            check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(since)))?;
+        }
+        Ok(())
     }
 
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
@@ -224,10 +273,25 @@ store_rules! {
     }
 }
 
+/// Claims a new delivery, and begins to send it.
+async fn lease(fixture: &StoreFixture, number: u64, endpoint: &Endpoint, now: i64) -> TestResult {
+    fixture.enqueue(number, endpoint, now).await?;
+    let leased = fixture.claim_one(now).await?;
+    check!(fixture.begin_sending(&leased, now).await?)
+}
+
+async fn failing_since(
+    fixture: &StoreFixture,
+    endpoint: &Endpoint,
+) -> TestResult<Option<Timestamp>> {
+    let found = fixture.webhooks.endpoints.find(&endpoint.id).await?;
+    Ok(found.and_then(|endpoint| endpoint.failing_since))
+}
+
 impl StoreFixture {
     async fn expect_queue_stats(&self, now: i64, depth: u64, since: Option<i64>) -> TestResult {
         let deliveries = &self.webhooks.deliveries;
-        let stats = deliveries.queue_stats(instant(now)).await?;
+        let stats = deliveries.queue_stats(DUE_TIME_LIMITS, instant(now)).await?;
         let actual = (stats.depth, stats.oldest_due_at);
         let expected = (depth, since.map(instant));
         check_eq!(actual, expected, "queue statistics at {now}")

@@ -92,6 +92,16 @@ store_rules! {
         Ok(())
     }
 
+    /// A key that began more than a day ahead is free: a clock that was ahead wrote it. One that began earlier keeps its
+    /// response, so that its request takes effect once.
+    async fn a_key_that_began_more_than_a_day_ahead_is_free(fixture: &StoreFixture) -> TestResult {
+        fixture.run(&request()?, DAY + 1, Completion::Responded(response())).await?;
+        fixture.expect_begin(&request()?, 1, BeginOutcome::Replay(response())).await?;
+        let again = fixture.reserve(&request()?, 0).await?;
+        fixture.complete(&again, Completion::OutcomeUnknown).await?;
+        fixture.expect_begin(&request()?, DAY - 1, BeginOutcome::OutcomeUnknown).await
+    }
+
     /// A request that completes after its lease is replayed.
     async fn a_request_completed_after_its_lease_is_replayed(fixture: &StoreFixture) -> TestResult {
         let reservation = fixture.reserve(&request()?, 0).await?;

@@ -43,6 +43,19 @@ store_rules! {
         fixture.expect_nothing_due(6).await
     }
 
+    /// A retrying delivery becomes due although a clock that was ahead leased it.
+    async fn a_lease_of_a_clock_that_was_ahead_does_not_prevent_a_retry(fixture: &StoreFixture) -> TestResult {
+        const AHEAD: i64 = 7_200_000;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(70)), 1).await?;
+        fixture.claim_one(AHEAD).await?;
+        fixture.expect_retry(&id, AHEAD, false).await?;
+        fixture.expect_retry(&id, 5, true).await?;
+        check_eq!(fixture.claim_one(5).await?.delivery.progress.attempts, 3)
+    }
+
     /// A queued or unknown delivery is not retried, without an error.
     async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
@@ -56,7 +69,7 @@ store_rules! {
         fixture.expect_retry(&absent, 1, false).await
     }
 
-    /// Only the dead deliveries of one endpoint are queued again, in batches.
+    /// Only the dead deliveries of one endpoint are queued again, in batches, and in the order of their events.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         let dead = fixture.finish_all::<5>(&endpoint, DeliveryState::Dead).await?;
@@ -68,8 +81,8 @@ store_rules! {
         for expected in [2, 2, 1, 0] {
             check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
         }
-        for id in &dead {
-            fixture.expect_progress(id, DeliveryProgress::queued(instant(9))).await?;
+        for (id, due_at) in dead.iter().zip(9..) {
+            fixture.expect_progress(id, DeliveryProgress::queued(instant(due_at))).await?;
         }
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;

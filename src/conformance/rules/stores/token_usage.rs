@@ -64,16 +64,18 @@ store_rules! {
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(1, 5)])
     }
 
-    /// A sweep removes the hours before the given time, the oldest first, up to the limit.
+    /// A sweep removes the hours before and after the given times, up to the limit; of the former the oldest first.
     async fn old_hours_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(2, 1, 8)?]).await?;
         let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
-        check_eq!(store.sweep(instant(2 * HOUR), 2).await?, 2)?;
+        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 2)?;
         check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(1, 4), hour(2, 8)])?;
-        check_eq!(store.sweep(instant(2 * HOUR), 2).await?, 1)?;
-        check_eq!(store.sweep(instant(2 * HOUR), 2).await?, 0)?;
-        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(2, 8)])
+        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 1)?;
+        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 0)?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(2, 8)])?;
+        check_eq!(store.sweep(instant(0), instant(2 * HOUR - 1), 2).await?, 1)?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [])
     }
 }
 

@@ -83,7 +83,7 @@ store_rules! {
         check_eq!(find(fixture, &lookup(3)?).await?, None)
     }
 
-    /// A use is recorded unless another use was recorded less than a minute before. A use of an unknown token is not
+    /// A use is recorded unless another use was recorded less than a minute before or after it. A use of an unknown token is not
     /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
@@ -92,9 +92,12 @@ store_rules! {
             (59_999, 0),
             (60_000, 60_000),
             (30_000, 60_000),
-            (-90_000, 60_000),
+            (1, 60_000),
             (119_999, 60_000),
             (500_000, 500_000),
+            // A clock that was ahead recorded the last use.
+            (440_001, 500_000),
+            (440_000, 440_000),
         ] {
             use_token(fixture, &lookup(1)?, used).await?;
             let token = TokenRecord { last_used_at: Some(instant(recorded)), ..token(1)? };

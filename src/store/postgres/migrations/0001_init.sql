@@ -95,6 +95,7 @@ CREATE TABLE forum_api_deliveries (
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX forum_api_deliveries_leased ON forum_api_deliveries (due_at) WHERE leased;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint, status_class);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id, status_class);

@@ -1,5 +1,5 @@
 -- Reserves the key if it is free or expired, or returns its record. Returns no row if another request reserved or released
--- the key at the same time. A statement that reserves a key also deletes a few expired ones.
+-- the key at the same time. A key that began more than `$5` ahead is expired as well: its clock was ahead. A statement that reserves a key also deletes a few expired ones.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($4::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), taken AS (
@@ -8,7 +8,7 @@ WITH clock AS MATERIALIZED (
     ON CONFLICT (namespace, key) DO UPDATE SET
         request = EXCLUDED.request, began_at = EXCLUDED.began_at, ended = FALSE,
         status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-    WHERE stored.began_at <= (SELECT now FROM clock) - $5
+    WHERE stored.began_at <= (SELECT now FROM clock) - $5 OR stored.began_at > (SELECT now FROM clock) + $5
     RETURNING TRUE AS first, stored.*
 ), forgotten AS (
     DELETE FROM forum_api_idempotency_keys WHERE ctid = ANY (ARRAY(
@@ -22,5 +22,6 @@ FROM (
     SELECT * FROM taken
     UNION ALL
     SELECT FALSE, * FROM forum_api_idempotency_keys
-    WHERE namespace = $1 AND key = $2 AND began_at > (SELECT now FROM clock) - $5 AND NOT EXISTS (SELECT FROM taken)
+    WHERE namespace = $1 AND key = $2 AND began_at > (SELECT now FROM clock) - $5
+        AND began_at <= (SELECT now FROM clock) + $5 AND NOT EXISTS (SELECT FROM taken)
 ) AS record

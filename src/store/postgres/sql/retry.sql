@@ -1,4 +1,5 @@
--- Queues a finished delivery again, or makes a retrying delivery due, unless it is leased.
+-- Queues a finished delivery again, or makes a retrying delivery due, unless it is leased. A lease that ends more than `$4`
+-- ahead counts as expired.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 )
@@ -9,5 +10,7 @@ SET state = CASE delivery.state WHEN 'retrying' THEN 'retrying' ELSE 'queued' EN
 FROM clock
 WHERE id = $1 AND (
     delivery.state = ANY ($3)
-    OR delivery.state = 'retrying' AND NOT (delivery.leased AND delivery.due_at > clock.now)
+    OR delivery.state = 'retrying' AND NOT (
+        delivery.leased AND delivery.due_at > clock.now AND delivery.due_at <= clock.now + $4
+    )
 ) AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)

@@ -4,6 +4,9 @@
 //! that no running read needs. If at most [`SHORT_REST`] pages remain, the writer truncates the log, and for that waits
 //! up to [`MAX_WAIT`] for the running reads. Reads that begin during this wait use only the database file. If more
 //! pages remain, for example because of a long read transaction of another program, the log grows and no write waits.
+//!
+//! The removal of hundreds of megabytes from a file takes up to a second. A longer log is therefore shortened in steps of
+//! [`MAX_CUT`]: the writer restarts the log, and the next commit removes the end of the file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +22,12 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 
 /// Size in bytes from which the log is truncated.
 const LIMIT: u64 = 8 * 1024 * 1024;
+
+/// Maximum number of bytes by which the log becomes shorter at once.
+const MAX_CUT: u64 = 8 * 1024 * 1024;
+
+/// Size in bytes to which a log that restarts is shortened at most.
+const MIN_SIZE: u64 = 4 * 1024 * 1024;
 
 /// Size in bytes from which a failure is logged. It is logged again each time that the size has doubled.
 const WARNING_LIMIT: u64 = 4 * LIMIT;
@@ -40,8 +49,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Checkpoint {
     log: PathBuf,
-    /// Requests of copies, at most one at a time.
-    requests: SyncSender<()>,
+    /// Requests of copies, at most one at a time: `true` if the thread can also truncate the log.
+    requests: SyncSender<bool>,
     /// Results of copies: `true` if the writer can truncate the log.
     results: Receiver<Result<bool>>,
     is_copying: bool,
@@ -49,6 +58,8 @@ pub(super) struct Checkpoint {
     /// Size of the log in bytes from which an attempt follows before [`Self::next_attempt_at`].
     next_attempt_size: u64,
     next_warning_size: u64,
+    /// Size in bytes to which the next restart of the log shortens it.
+    restart_size: u64,
 }
 
 impl Checkpoint {
@@ -66,8 +77,8 @@ impl Checkpoint {
         let (requests, requested) = sync_channel(1);
         let (copied, results) = sync_channel(1);
         let thread = start("forum-api checkpoint", move || {
-            for () in requested {
-                drop(copied.send(copy(&connection)));
+            for can_truncate in requested {
+                drop(copied.send(copy(&connection, can_truncate)));
             }
         })?;
         let checkpoint = Self {
@@ -78,13 +89,20 @@ impl Checkpoint {
             next_attempt_at: Instant::now(),
             next_attempt_size: LIMIT,
             next_warning_size: WARNING_LIMIT,
+            restart_size: MIN_SIZE,
         };
         Ok(Some((checkpoint, thread)))
     }
 
-    /// Truncates the log if it is too large and has been copied, and otherwise requests a copy.
+    /// Truncates the log if it is too large and has been copied, or shortens it by a step, and otherwise requests a copy.
     pub(super) fn keep_small(&mut self, writer: &Connection) {
         let size = size(&self.log);
+        let restart_size = size.saturating_sub(MAX_CUT).max(MIN_SIZE);
+        if restart_size != self.restart_size {
+            let set = writer.pragma_update(None, "journal_size_limit", restart_size as i64);
+            self.restart_size = if set.is_ok() { restart_size } else { self.restart_size };
+        }
+        let can_truncate = size <= LIMIT + MAX_CUT;
         if size < LIMIT {
             self.next_attempt_size = LIMIT;
             self.next_warning_size = WARNING_LIMIT;
@@ -92,7 +110,7 @@ impl Checkpoint {
         if !self.is_copying {
             let is_due = size >= LIMIT && Instant::now() >= self.next_attempt_at;
             if is_due || size >= self.next_attempt_size {
-                self.is_copying = self.requests.try_send(()).is_ok();
+                self.is_copying = self.requests.try_send(can_truncate).is_ok();
             }
             return;
         }
@@ -103,7 +121,8 @@ impl Checkpoint {
         if size < LIMIT {
             return;
         }
-        let truncated = copied.and_then(|copied| Ok(copied && truncate(writer, MAX_WAIT)?));
+        let mode = if can_truncate { TRUNCATE } else { RESTART };
+        let truncated = copied.and_then(|copied| Ok(copied && run(writer, mode, MAX_WAIT)?));
         if let Ok(true) = truncated {
             return;
         }
@@ -125,9 +144,9 @@ fn size(log: &Path) -> u64 {
     fs::metadata(log).map_or(0, |metadata| metadata.len())
 }
 
-/// Copies the log into the database, and truncates the log if no read or write uses it. Returns `false` if a read
-/// transaction needs more than [`SHORT_REST`] pages of the log.
-fn copy(connection: &Connection) -> Result<bool> {
+/// Copies the log into the database. With `can_truncate`, truncates the log if no read or write uses it. Returns `false`
+/// if a read transaction needs more than [`SHORT_REST`] pages of the log.
+fn copy(connection: &Connection, can_truncate: bool) -> Result<bool> {
     let mut copied_before = 0;
     for _ in 0..MAX_COPIES {
         let (is_busy, pages, copied): (bool, i64, i64) =
@@ -142,15 +161,21 @@ fn copy(connection: &Connection) -> Result<bool> {
         }
         copied_before = copied;
     }
-    truncate(connection, Duration::ZERO)?;
+    if can_truncate {
+        run(connection, TRUNCATE, Duration::ZERO)?;
+    }
     Ok(true)
 }
 
-/// Returns `true` if the log was truncated.
-fn truncate(connection: &Connection, wait: Duration) -> Result<bool> {
+const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
+/// The next write begins the log again.
+const RESTART: &str = "PRAGMA wal_checkpoint(RESTART)";
+
+/// Runs a checkpoint. Returns `false` if reads of the log did not end in time.
+fn run(connection: &Connection, mode: &str, wait: Duration) -> Result<bool> {
     connection.busy_timeout(wait)?;
-    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-    let is_busy = connection.query_row(sql, [], |row| row.get::<_, bool>(0));
+    let is_busy = connection.query_row(mode, [], |row| row.get::<_, bool>(0));
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(!is_busy?)
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "sqlite-trace")]
+use rusqlite::StatementStatus;
 use rusqlite::config::DbConfig;
 #[cfg(feature = "sqlite-trace")]
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -72,19 +74,26 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
     reader::make_interruptible(&mut connection);
     #[cfg(feature = "sqlite-trace")]
     if tracing::enabled!(tracing::Level::TRACE) {
+        let events = TraceEventCodes::SQLITE_TRACE_STMT | TraceEventCodes::SQLITE_TRACE_PROFILE;
         // The result type differs between versions of rusqlite; without the hook, statements are not logged.
-        let _ = connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace));
+        let _ = connection.trace_v2(events, Some(trace));
     }
     Ok(connection)
 }
 
-/// Logs the text of a statement, without parameters. The statements of triggers are not logged.
+/// Logs the text of a statement, without parameters, and its work afterwards: the number of steps of SQLite's virtual machine
+/// in all executions since the statement was prepared. The statements of triggers are not logged.
 #[cfg(feature = "sqlite-trace")]
 fn trace(event: TraceEvent<'_>) {
-    if let TraceEvent::Stmt(statement, text) = event
-        && statement.sql() == text
-    {
-        tracing::trace!(sql = text, "executing statement");
+    match event {
+        TraceEvent::Stmt(statement, text) if statement.sql() == text => {
+            tracing::trace!(sql = text, "executing statement");
+        }
+        TraceEvent::Profile(statement, _) => {
+            let steps = statement.get_status(StatementStatus::VmStep);
+            tracing::trace!(steps, sql = &*statement.sql(), "executed statement");
+        }
+        _ => {}
     }
 }
 

@@ -36,11 +36,15 @@ pub(super) enum Cause {
     #[error("the database operation panicked")]
     Panicked,
     #[error("the transaction was rolled back")]
-    RolledBack,
+    RolledBack(#[source] OverloadedError),
     #[error("the database is closed")]
     Closed,
+    #[error("{}", describe_error(.0))]
+    Disk(Error, #[source] OverloadedError),
     #[error("the queue of database operations is full")]
     QueueFull(#[source] OverloadedError),
+    #[error("the turn of the write did not come in time")]
+    Late(#[source] OverloadedError),
     #[error("the database is locked by another process")]
     Locked(#[source] OverloadedError),
     #[error("the caller no longer waits for the operation")]
@@ -58,7 +62,7 @@ impl SqliteError {
     /// Returns the error code of SQLite; `None` for other errors.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match &*self.0 {
-            Cause::Sqlite(error) => error.sqlite_error_code(),
+            Cause::Sqlite(error) | Cause::Disk(error, _) => error.sqlite_error_code(),
             _ => None,
         }
     }
@@ -68,12 +72,30 @@ impl SqliteError {
         Cause::QueueFull(OverloadedError::new(RETRY_AFTER)).into()
     }
 
+    /// Error of a write that was not run because its turn did not come in time.
+    pub(super) fn late() -> Self {
+        Cause::Late(OverloadedError::new(RETRY_AFTER)).into()
+    }
+
+    /// Error of the operations of a transaction that SQLite has rolled back.
+    pub(super) fn rolled_back() -> Self {
+        Cause::RolledBack(OverloadedError::new(RETRY_AFTER)).into()
+    }
+
     /// Error of a transaction that could not begin: none of its operations has run.
     pub(super) fn of_begin(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy) => {
                 Cause::Locked(OverloadedError::new(RETRY_AFTER)).into()
             }
+            _ => error.into(),
+        }
+    }
+
+    /// Error of a commit. After an error of the disk, the outcome is unknown, unless the disk is full.
+    pub(super) fn of_commit(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::SystemIoFailure) => Cause::Sqlite(error).into(),
             _ => error.into(),
         }
     }
@@ -180,9 +202,15 @@ impl From<Cause> for SqliteError {
     }
 }
 
+/// A statement that fails because of the disk has no effect, so that the operation can be repeated.
 impl From<Error> for SqliteError {
     fn from(error: Error) -> Self {
-        Cause::Sqlite(error).into()
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
+                Cause::Disk(error, OverloadedError::new(RETRY_AFTER)).into()
+            }
+            _ => Cause::Sqlite(error).into(),
+        }
     }
 }
 

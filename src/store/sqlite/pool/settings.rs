@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::thread;
+use std::time::Duration;
 
 /// Settings of a [`Database`](super::Database). All have defaults.
 ///
@@ -26,6 +27,9 @@ pub struct DatabaseSettings {
     /// Maximum number of waiting operations in each queue: short, ordinary and long reads, writes, and background writes.
     /// Further operations fail with [`OverloadedError`](crate::host::OverloadedError). Default: 1,024.
     pub queue_capacity: usize,
+    /// Time that a write waits for its turn. Afterwards it fails with [`OverloadedError`](crate::host::OverloadedError), and
+    /// does not run. Background writes wait without a limit. Default: 10 s.
+    pub turn_timeout: Duration,
 }
 
 impl Default for DatabaseSettings {
@@ -34,6 +38,7 @@ impl Default for DatabaseSettings {
             readers: thread::available_parallelism().map_or(1, NonZero::get),
             cache_kib: 32 * 1024,
             queue_capacity: 1024,
+            turn_timeout: Duration::from_secs(10),
         }
     }
 }

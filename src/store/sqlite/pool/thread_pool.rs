@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -12,7 +13,7 @@ use super::error::{Cause, Result};
 use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
 use super::thread::start;
-use super::write_scheduler::QueuedWrite;
+use super::write_scheduler::{QueuedWrite, TurnDeadline, WaitingOperation, refuse_late};
 use super::writer::{self, Write};
 use super::{DatabasePath, DatabaseSettings, SqliteError, connection};
 
@@ -33,6 +34,9 @@ pub(super) struct JobSenders {
     /// `None` in memory, where only the writer has a connection.
     pub(super) reads: Option<JobSender<Read>>,
     writes: Sender<QueuedWrite>,
+    /// Deadlines of the foreground writes.
+    deadlines: Sender<TurnDeadline>,
+    turn_timeout: Duration,
     /// Capacity for writes.
     foreground: Arc<Semaphore>,
     /// Capacity for background writes.
@@ -69,7 +73,14 @@ impl ThreadPool {
         let checkpoint = Checkpoint::start(path, settings, &writer)?;
         let running = start_writer(writer, waiting, readers, checkpoint)?;
         let capacity = || Arc::new(Semaphore::new(settings.queue_capacity));
-        let senders = JobSenders { reads, writes, foreground: capacity(), background: capacity() };
+        let senders = JobSenders {
+            reads,
+            writes,
+            deadlines: start_deadlines()?,
+            turn_timeout: settings.turn_timeout,
+            foreground: capacity(),
+            background: capacity(),
+        };
         let queues = RwLock::new(Some(senders));
         Ok(Self { queues, running, file: path.file_id(), path: path.clone() })
     }
@@ -118,14 +129,25 @@ impl JobSenders {
             Priority::Completion => None,
             Priority::Background => Some(acquire(&self.background)?),
         };
-        let write = QueuedWrite {
-            operation: Box::new(Write { run, reply }),
-            is_background: priority == Priority::Background,
-            permit,
-        };
+        let operation = WaitingOperation::new(Write { run, reply });
+        if priority == Priority::Foreground {
+            let deadline = Instant::now() + self.turn_timeout;
+            // Without its thread, writes wait without a limit.
+            drop(self.deadlines.send((deadline, operation.clone())));
+        }
+        let write =
+            QueuedWrite { operation, is_background: priority == Priority::Background, permit };
         let sent = self.writes.send(write);
         sent.map_err(|_| SqliteError::from(Cause::Closed))
     }
+}
+
+/// Starts the thread that fails writes whose turn does not come in time. It ends some time after the senders are dropped;
+/// no other thread waits for it, because it has no connection.
+fn start_deadlines() -> Result<Sender<TurnDeadline>> {
+    let (deadlines, waiting) = channel();
+    start("forum-api turns", move || refuse_late(&waiting))?;
+    Ok(deadlines)
 }
 
 fn acquire(capacity: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {

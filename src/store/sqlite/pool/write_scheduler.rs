@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Transaction;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::SqliteError;
+use crate::lock::lock;
 
 /// Maximum time for which foreground writes precede a background write, as a multiple of the duration of the previous
 /// background writes.
@@ -25,9 +28,43 @@ pub(super) trait WriteOperation: Send {
 /// Reports the result of an operation to its caller, given the result of its group.
 pub(super) type Completion = Box<dyn FnOnce(Result<(), SqliteError>)>;
 
+/// An operation that waits for its turn. Either the writer or [`refuse_late`] takes it.
+#[derive(Clone)]
+pub(super) struct WaitingOperation(Arc<Mutex<Option<Box<dyn WriteOperation>>>>);
+
+impl WaitingOperation {
+    pub(super) fn new(operation: impl WriteOperation + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(operation)))))
+    }
+
+    /// Takes the operation; returns `None` if it was taken before.
+    pub(super) fn take(&self) -> Option<Box<dyn WriteOperation>> {
+        lock(&self.0).take()
+    }
+}
+
+/// An operation, and the time at which it fails if the writer has not taken it.
+pub(super) type TurnDeadline = (Instant, WaitingOperation);
+
+/// Maximum time after its deadline at which an operation fails, so that the thread does not wake for each operation.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Fails the operations that the writer has not taken at their deadlines. Runs until the sender is dropped.
+pub(super) fn refuse_late(deadlines: &Receiver<TurnDeadline>) {
+    for (deadline, operation) in deadlines {
+        let rest = deadline.saturating_duration_since(Instant::now());
+        if !rest.is_zero() {
+            thread::sleep(rest + TICK);
+        }
+        if let Some(operation) = operation.take() {
+            operation.fail(SqliteError::late());
+        }
+    }
+}
+
 /// A write that waits in the queue.
 pub(super) struct QueuedWrite {
-    pub(super) operation: Box<dyn WriteOperation>,
+    pub(super) operation: WaitingOperation,
     pub(super) is_background: bool,
     /// Reserved place in the bounded queue, released when the operation begins; `None` for a write that the bound does
     /// not limit.
@@ -106,7 +143,6 @@ impl<'a> WriteScheduler<'a> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
-    use std::time::Duration;
 
     use super::*;
 
@@ -126,7 +162,7 @@ mod tests {
     fn queue(writes: &Sender<QueuedWrite>, background: &[bool]) {
         for is_background in background {
             let write = QueuedWrite {
-                operation: Box::new(NoOperation),
+                operation: WaitingOperation::new(NoOperation),
                 is_background: *is_background,
                 permit: None,
             };

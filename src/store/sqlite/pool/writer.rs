@@ -7,7 +7,7 @@ use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 
 use super::SqliteError;
 use super::checkpoint::Checkpoint;
-use super::error::{Cause, catch_panic};
+use super::error::catch_panic;
 use super::write_scheduler::{Completion, QueuedWrite, WriteOperation, WriteScheduler};
 
 /// Maximum number of operations in one transaction.
@@ -81,10 +81,16 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
     {
         let QueuedWrite { operation, is_background, permit } = write;
         drop(permit);
-        catch(|| completions.push(operation.run(&mut transaction)));
-        has_foreground |= !is_background;
+        if let Some(operation) = operation.take() {
+            catch(|| completions.push(operation.run(&mut transaction)));
+            has_foreground |= !is_background;
+        }
     }
-    let committed = transaction.commit().map_err(SqliteError::from);
+    let committed = if transaction.is_autocommit() {
+        Err(SqliteError::rolled_back())
+    } else {
+        transaction.commit().map_err(SqliteError::of_commit)
+    };
     for complete in completions {
         let committed = committed.clone();
         catch(|| complete(committed));
@@ -94,8 +100,8 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
 /// Fails all queued operations, because each of them would otherwise wait for the timeout again.
 fn fail(error: &SqliteError, scheduler: &mut WriteScheduler<'_>) {
     let waiting: Vec<_> = iter::from_fn(|| scheduler.next(false)).collect();
-    for write in waiting {
-        catch(|| write.operation.fail(error.clone()));
+    for operation in waiting.iter().filter_map(|write| write.operation.take()) {
+        catch(|| operation.fail(error.clone()));
     }
 }
 
@@ -106,7 +112,7 @@ fn in_savepoint<T, E: From<SqliteError>>(
     run: impl FnOnce(&Savepoint<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     if transaction.is_autocommit() {
-        return Err(SqliteError::from(Cause::RolledBack).into());
+        return Err(SqliteError::rolled_back().into());
     }
     let savepoint = transaction.savepoint().map_err(SqliteError::from)?;
     let done = run(&savepoint)?;

@@ -1,8 +1,9 @@
--- Counts due and dead deliveries up to `?2`, finds the earliest due time, and counts disabled endpoints.
+-- Counts due and dead deliveries up to `?2`, finds the earliest due time, and counts disabled endpoints. Leases that end
+-- after `?3`, and other due times after `?4`, count as reached.
 SELECT count(*) AS depth,
-    (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
+    CASE WHEN count(*) > 0 THEN coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
-    FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS oldest_due_at,
+    FROM forum_api_endpoints endpoint WHERE endpoint.enabled), ?1) END AS oldest_due_at,
     (SELECT count(*) FROM (
         SELECT 1 FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
@@ -11,5 +12,14 @@ SELECT count(*) AS depth,
 FROM (
     SELECT 1 FROM forum_api_endpoints endpoint
     CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
-    WHERE endpoint.enabled AND delivery.due_at <= ?1 LIMIT ?2
+    WHERE endpoint.enabled AND delivery.due_at <= ?1
+    UNION ALL
+    SELECT 1 FROM forum_api_endpoints endpoint
+    CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
+    WHERE endpoint.enabled AND delivery.due_at > ?4 AND NOT delivery.leased
+    UNION ALL
+    SELECT 1 FROM forum_api_deliveries delivery
+    CROSS JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint
+    WHERE delivery.leased AND delivery.due_at > ?3 AND endpoint.enabled
+    LIMIT ?2
 )

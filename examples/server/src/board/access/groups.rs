@@ -70,6 +70,11 @@ impl Groups {
         self.0 & group.bit() != 0
     }
 
+    /// Returns the groups that `others` does not contain.
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// Returns whether the two sets share a group.
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0

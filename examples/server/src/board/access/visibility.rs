@@ -50,31 +50,84 @@ pub fn sees_forum(forum: &str) -> String {
     format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
-/// Returns an SQL condition: the caller sees the row `thread`.
-pub fn sees_thread() -> String {
-    sees_thread_of("thread.forum_id")
+/// Returns an SQL condition: the caller moderates the forum whose id is the expression `forum`.
+pub fn moderates(forum: &str) -> String {
+    format!("instr(:moderates, ',' || {forum} || ',') > 0")
 }
 
-/// Returns the condition [`sees_thread`] for rows whose forum is the expression `forum`. A database evaluates the
-/// condition on a parameter once, and not for each row.
-pub fn sees_thread_of(forum: &str) -> String {
-    let state = sees_state("thread", forum);
-    format!("{} AND {state}", sees_forum(forum))
+/// Returns an SQL condition: the caller sees the row `thread`.
+pub fn sees_thread() -> String {
+    format!("{} AND {}", sees_forum("thread.forum_id"), sees_state("thread"))
 }
 
 /// Returns an SQL condition: a caller who sees the row `thread` also sees the row `post`, a post of this thread.
 pub fn sees_post(post: &str) -> String {
-    sees_state(post, "thread.forum_id")
+    sees_state(post)
 }
 
 /// Returns an SQL condition: the caller sees content of the forum in the state of the row. Authors and moderators see
 /// content that awaits approval; moderators see deleted content.
-fn sees_state(row: &str, forum: &str) -> String {
+fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
             OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
-            OR instr(:moderates, ',' || {forum} || ',') > 0)"
+            OR {})",
+        moderates("thread.forum_id"),
     )
+}
+
+/// Conditions on the state of rows that the caller sees: all callers, authors, and moderators. In a subquery, Postgres does
+/// not know the state, and cannot choose the indexes of rows in this state, which have another order.
+pub const VISIBLE: &str = "state = 'visible'";
+pub const OWN_WAITING: &str = "state = 'awaiting_approval' AND author_id = :member";
+pub const WAITING: &str = "state = (SELECT 'awaiting_approval')";
+pub const DELETED: &str = "state = (SELECT 'deleted')";
+
+/// A query of threads or posts in the order of an index, which begins with a key and the state.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderedRows {
+    pub columns: &'static str,
+    pub table: &'static str,
+    /// The first column of the index.
+    pub key: &'static str,
+    /// The condition on the columns of the order.
+    pub range: &'static str,
+    pub order: &'static str,
+    /// The maximum number of rows.
+    pub limit: &'static str,
+}
+
+impl OrderedRows {
+    /// Returns a query of the first rows of several parts, each of which is a value of the key and a condition on the state.
+    /// The query merges ranges of the index, so that its cost does not grow with the rows in other states. A part whose
+    /// value is null has no rows.
+    pub fn of(&self, parts: &[(&str, &str)]) -> String {
+        let queries: Vec<_> = parts.iter().map(|part| self.part(*part)).collect();
+        self.first_of(&queries)
+    }
+
+    /// Returns the query [`of`](Self::of) for Postgres, which reads an index in its order only for a limited part, and
+    /// otherwise reads and sorts all rows of a part for which it expects few.
+    pub fn of_limited(&self, parts: &[(&str, &str)]) -> String {
+        let Self { order, limit, .. } = self;
+        let queries: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                let part = self.part(*part);
+                format!("SELECT * FROM ({part} ORDER BY {order} LIMIT {limit}) AS part")
+            })
+            .collect();
+        self.first_of(&queries)
+    }
+
+    fn part(&self, (value, state): (&str, &str)) -> String {
+        let Self { columns, table, key, range, .. } = self;
+        format!("SELECT {columns} FROM {table} WHERE {key} = {value} AND {state} AND {range}")
+    }
+
+    fn first_of(&self, queries: &[String]) -> String {
+        format!("{} ORDER BY {} LIMIT {}", queries.join(" UNION ALL "), self.order, self.limit)
+    }
 }
 
 /// Returns whether a caller with this access to the forum sees content in this state; `own` is content of the caller.

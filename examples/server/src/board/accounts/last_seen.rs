@@ -10,7 +10,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
-use crate::board::db::{BoardDatabase, bind};
+use crate::board::db::{BoardDatabase, LastChange, bind};
 
 /// Time between two calls of [`LastSeenTimes::flush`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
@@ -59,8 +59,8 @@ impl LastSeenTimes {
                 Box::pin(async move {
                     let [sqlite, postgres] = UPDATE;
                     let parameters = bind! { ":times": times, ":resolution": resolution };
-                    tx.execute(tx.dialect(sqlite, postgres), parameters).await?;
-                    Ok(())
+                    let statements = [tx.dialect(sqlite, postgres)];
+                    tx.commit_with(&[LastChange::Statements(&statements, parameters)]).await
                 })
             })
             .await;
@@ -88,7 +88,8 @@ pub fn is_due(recorded: Timestamp, now: Timestamp, resolution: Duration) -> bool
 }
 
 /// The statements for SQLite and for Postgres. The statement for Postgres skips rows that a command is changing, so
-/// that these writes do not wait for commands.
+/// that these writes do not wait for commands. The rows are locked during one statement and the commit, which are sent
+/// together: otherwise a distant or stopped server would delay commands of many members.
 const UPDATE: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:times) AS seen

@@ -1,10 +1,13 @@
 //! Accounts and profiles.
 
+pub mod devices;
 pub mod last_seen;
 pub mod passwords;
+pub mod post_count;
 pub mod sessions;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
@@ -175,29 +178,27 @@ impl Login {
     }
 }
 
-macro_rules! profile {
-    ($condition:literal) => {
-        concat!(
-            "SELECT id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation
-            FROM member WHERE ",
-            $condition
-        )
-    };
+/// Returns a query of the columns of a profile, and of `others`.
+fn profile_query(others: &str, condition: &str) -> String {
+    format!(
+        "SELECT
+            id, username, joined_at, title, avatar_url, last_seen_at, {} AS post_count, reputation {others}
+        FROM member WHERE {condition}",
+        post_count::SHOWN,
+    )
 }
 
 pub async fn profile(connection: &Connection<'_>, user: UserRef) -> BoardResult<Member> {
-    let queries = [profile!("id = ?1"), profile!("lower(username) = ?1")];
+    static BY_ID: LazyLock<String> = LazyLock::new(|| profile_query("", "id = ?1"));
+    static BY_NAME: LazyLock<String> = LazyLock::new(|| profile_query("", "lower(username) = ?1"));
+    let queries = [BY_ID.as_str(), BY_NAME.as_str()];
     first(connection, &user, queries, read_profile).await?.ok_or(BoardError::PathNotFound)
 }
 
 pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAccount> {
-    let query = "
-        SELECT
-            id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation,
-            unread_count
-        FROM member WHERE id = ?1";
+    static QUERY: LazyLock<String> = LazyLock::new(|| profile_query(", unread_count", "id = ?1"));
     connection
-        .first(query, bind![member], |row| {
+        .first(&QUERY, bind![member], |row| {
             let mut account = OwnAccount::new(read_profile(row)?);
             account.unread_messages = Some(row.count("unread_count")?);
             Ok(account)

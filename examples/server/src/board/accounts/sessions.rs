@@ -19,6 +19,10 @@ pub const USE_RESOLUTION: Duration = Duration::from_secs(60);
 /// Maximum duration of a session.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Maximum time between now and a stored use. A session with a later one has ended: it was written by a clock that was
+/// ahead, and would last until that clock's time is reached.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+
 /// Maximum number of expired sessions that a new one removes.
 const MAX_SWEPT: i64 = 100;
 
@@ -35,10 +39,12 @@ pub async fn find(
         SELECT member.id, member.username, member.password_hash, member.groups, session.password, session.used_at
         FROM session JOIN member ON member.id = session.member_id
         WHERE session.hash = :hash AND session.used_at > :idle AND session.began_at > :old
+            AND session.used_at <= :latest AND session.began_at <= :latest
             AND member.banned = FALSE AND member.password_hash IS NOT NULL";
     let parameters = bind! {
         ":hash": hash.as_slice(), ":idle": now.saturating_sub(IDLE),
         ":old": now.saturating_sub(MAX_DURATION),
+        ":latest": now.saturating_add(CLOCK_TOLERANCE),
     };
     let found = connection
         .first(query, parameters, |row| {
@@ -77,44 +83,15 @@ pub async fn record_use(tx: &Transaction<'_>, hash: Hash, now: Timestamp) -> Boa
     tx.execute(update, bind![hash.as_slice(), now]).await.map(drop)
 }
 
-/// Maximum number of address prefixes that are remembered for a member.
-const MAX_PREFIXES: i64 = 16;
-
-/// Records that a member has signed in from an address prefix. Beyond the maximum, removes the prefix whose last use is
-/// the oldest.
-pub async fn remember_prefix(
-    tx: &Transaction<'_>,
-    member: i64,
-    prefix: &Hash,
-    now: Timestamp,
-) -> BoardResult<()> {
-    let upsert = "
-        INSERT INTO sign_in_prefix (member_id, hash, used_at) VALUES (?1, ?2, ?3)
-        ON CONFLICT (member_id, hash) DO UPDATE SET used_at = excluded.used_at";
-    tx.execute(upsert, bind![member, prefix.as_slice(), now]).await?;
-    let limit = "
-        DELETE FROM sign_in_prefix WHERE member_id = ?1 AND hash NOT IN (
-            SELECT hash FROM sign_in_prefix WHERE member_id = ?1 ORDER BY used_at DESC, hash LIMIT ?2)";
-    tx.execute(limit, bind![member, MAX_PREFIXES]).await.map(drop)
-}
-
-/// Returns whether the member of this name has signed in from an address prefix.
-pub async fn knows_prefix(
-    connection: &Connection<'_>,
-    name: String,
-    prefix: Hash,
-) -> BoardResult<bool> {
-    let find = "
-        SELECT 1 FROM sign_in_prefix JOIN member ON member.id = member_id
-        WHERE lower(username) = ?1 AND hash = ?2";
-    let name = name.to_ascii_lowercase();
-    connection.any(find, bind![name, prefix.as_slice()]).await
-}
-
 /// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
 pub const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
+
+/// Ends all sessions.
+pub async fn end_all(tx: &Transaction<'_>) -> BoardResult<()> {
+    tx.execute("DELETE FROM session", &[]).await.map(drop)
+}
 
 pub async fn end(tx: &Transaction<'_>, hashes: Vec<Hash>) -> BoardResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";

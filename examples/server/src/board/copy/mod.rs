@@ -19,7 +19,7 @@ use std::path::Path;
 use deadpool_postgres::Pool;
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
-use forum_api::store::postgres::check_pooler;
+use forum_api::store::postgres::tokio_postgres_0_7::check_pooler;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 

@@ -7,7 +7,7 @@ use super::row;
 
 /// Tables that are not copied. The target writes its migrations and a version of its own, and members sign in again.
 pub const LEFT_OUT: [&str; 5] =
-    ["access_version", "board_migrations", "forum_api_migrations", "session", "sign_in_prefix"];
+    ["access_version", "board_migrations", "forum_api_migrations", "session", "sign_in_key"];
 
 /// The name of a table and the names of its columns, without generated columns.
 pub type TableColumns = (String, Vec<String>);

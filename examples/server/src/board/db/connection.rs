@@ -10,6 +10,7 @@ use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
 use super::Row;
+use super::last_change::LastChange;
 use super::named_params::{Bound, mismatch};
 use super::postgres_transaction::Postgres;
 use super::row::SqliteRow;
@@ -226,6 +227,23 @@ impl<'a> Transaction<'a> {
             }
             Driver::Postgres(connection) => Ok(connection.execute_texts(sql, parameters).await?),
         }
+    }
+
+    /// Runs `changes` and commits. On Postgres this takes one round trip, so that the locks of the transaction end soon.
+    /// No other statement can follow. On SQLite, the transaction is committed when the change returns.
+    pub async fn commit_with(&self, changes: &[LastChange<'_>]) -> BoardResult<()> {
+        if let Driver::Postgres(connection) = &self.0.driver {
+            return Ok(connection.commit_with(changes).await?);
+        }
+        for change in changes {
+            match change {
+                LastChange::Statements(statements, parameters) => {
+                    self.execute_all(statements, parameters).await?;
+                }
+                LastChange::Texts(sql, parameters) => self.execute_texts(sql, parameters).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Runs a statement that inserts a row, and returns the `id` that the statement returns.

@@ -2,16 +2,19 @@
 
 use std::path::Path;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
+use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 use tokio::time::Instant;
 
-use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::postgres::{BACKGROUND, PostgresDatabase, SINCE_OVERLAP, WITHOUT_TIMEOUT};
 use super::postgres_read::until;
 use super::postgres_transaction::Failure;
+use super::writer::Writer;
 use super::{Change, Connection, LogPosition, Query, ReadKind, Transaction, TransactionFuture};
 
 /// Free space in bytes below which a disk counts as full.
@@ -71,13 +74,16 @@ impl BoardDatabase {
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
     /// transactions write at the same time, and `change` runs again if a deadlock ends its transaction.
+    ///
+    /// The writes of one process that name the same thread run one after another.
     pub async fn write<T: Send + 'static>(
         &self,
+        by: Writer,
         change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.write(change).await,
+            Self::Postgres(database) => database.write(by, change).await,
         }
     }
 
@@ -88,7 +94,7 @@ impl BoardDatabase {
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, change).await,
+            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, None, change).await,
         }
     }
 
@@ -103,8 +109,17 @@ impl BoardDatabase {
                 database.write_background(|tx| change_sqlite(tx, change)).await
             }
             Self::Postgres(database) => {
-                database.transaction(BACKGROUND, change, &Failure::new()).await
+                database.transaction(BACKGROUND, "", change, &Failure::new()).await
             }
+        }
+    }
+
+    /// Returns the overlap that the filter `since` of lists of threads needs. On SQLite, threads become visible in the
+    /// order of their times.
+    pub const fn since_overlap(&self) -> Duration {
+        match self {
+            Self::Sqlite(_) => Duration::ZERO,
+            Self::Postgres(_) => SINCE_OVERLAP,
         }
     }
 
@@ -140,7 +155,9 @@ impl BoardDatabase {
                 database.check_writable().await?;
                 Ok(database.read(check_free_space).await?)
             }
-            Self::Postgres(database) => Ok(postgres::check_writable(&database.pool).await?),
+            Self::Postgres(database) => {
+                Ok(tokio_postgres_0_7::check_writable(&database.pool).await?)
+            }
         }
     }
 
@@ -159,7 +176,7 @@ impl BoardDatabase {
         }
         match self {
             Self::Sqlite(database) => Ok(database.migrate().await?),
-            Self::Postgres(database) => Ok(postgres::migrate(&database.pool).await?),
+            Self::Postgres(database) => Ok(tokio_postgres_0_7::migrate(&database.pool).await?),
         }
     }
 

@@ -6,17 +6,22 @@
 
 mod connection;
 mod database;
+mod last_change;
 mod named_params;
 mod postgres;
 mod postgres_read;
 mod postgres_transaction;
 mod replicas;
 mod row;
+mod thread_turns;
+mod writer;
 
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
+pub use last_change::LastChange;
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::ReadKind;
 pub use postgres_transaction::Postgres;
 pub use replicas::{LogPosition, POSITION, READS, Replicas, replica_pools};
 pub use row::{Row, stored};
+pub use writer::Writer;

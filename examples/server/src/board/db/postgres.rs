@@ -21,25 +21,37 @@
 //!    order of its posts.
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
-//! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
-//!    forum. Each of them therefore locks the forum with one of its last two statements before the events.
 //!
-//! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
-//! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
-//! a forum before the events, and `generate` locks whole tables. Postgres ends one transaction of a cycle after
-//! `deadlock_timeout` (one second), and [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A
-//! command therefore has no effect outside of its transaction, and its inputs are cloned for each attempt. A failed
-//! commit is not repeated, because its outcome is unknown.
+//! No lock is shared by commands in different threads, except that of a member whom both change. In particular no command
+//! locks a forum: the counts of a forum are the sum of several rows, and a command counts in one that no other has locked
+//! ([`forum_count`](crate::board::forum_count)). Of the alternatives, a row for each change needs a background step that
+//! sums the rows, and every list of forums reads those not summed yet. One row that the last statement before the commit
+//! changes is locked while the commit waits for the disk, or for a standby, so that commits of a forum wait for each
+//! other.
+//!
+//! Two transactions that keep this order do not wait for each other in a cycle. Only
+//! `generate` does not keep it, because it locks whole tables. Postgres ends one transaction of a cycle after
+//! `deadlock_timeout` (one second), and [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A command therefore has no effect
+//! outside of its transaction, and its inputs are cloned for each attempt. A failed commit is not repeated, because its
+//! outcome is unknown.
+//!
+//! # Round trips
+//!
+//! A node can be far from Postgres, stop or be lost while it holds a lock. Its first flight begins the transaction, takes
+//! the locks and reads the caller; its last one writes the events and commits. A reply needs only these two flights: the
+//! first also reads all that the reply depends on, and the last also writes it ([`LastChange`](super::LastChange)). Its
+//! locks are therefore held for one round trip. Postgres ends a transaction that waits longer than 1.5 s for its next
+//! statement. Only one write of each process at a time waits for the lock of a thread ([`ThreadTurns`]), so that a
+//! stopped process delays others by one transaction.
 //!
 //! # Order of writes
 //!
 //! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the
 //!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
-//! - In one forum, threads and replies commit in the order of their times, because no time is earlier than
-//!   `forum.newest_at`. A command reads this column without a lock, and locks the forum with its last change. If a
-//!   later post was committed in between, the transaction fails and runs again. The second attempt locks the forum
-//!   before it reads the column. A client that polls with `since` therefore misses nothing, even if a clock is set back
-//!   or the clocks of nodes differ.
+//! - In one forum, a thread or reply has at least the time of all that were committed before the command read
+//!   `forum_count.newest_at`, also if a clock is set back or the clocks of nodes differ. Commands that run at the same
+//!   time can commit in another order than that of their times. The list of a forum's threads therefore needs an overlap
+//!   for `since` ([`SINCE_OVERLAP`]), so that a client that polls misses nothing.
 //! - In different threads, posts get their ids when their writes begin, and can commit in another order: a post can
 //!   become visible after a post with a higher id. Lists by time or id use keyset pages. Each item that exists
 //!   during the whole listing is returned once. An item that commits while a client reads may be before or after the
@@ -50,7 +62,8 @@
 //! # Connections
 //!
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
-//! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches
+//! writes of this process wait without a connection, and reads use the other half. A write that has waited for 10 s, for
+//! a connection and for locks, fails without an effect. Searches
 //! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
 //! without a connection until the time limit of a search, and other reads use the rest.
 //! [`replicas`](super::replicas) describes the connections to replicas.
@@ -60,14 +73,19 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BackendError, BoardResult, OverloadedError};
-use forum_api::store::postgres;
+use forum_api::store::postgres::tokio_postgres_0_7;
+use futures_util::future::join;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 use tokio_postgres::error::SqlState;
 
 use super::postgres_read::{ReadKind, limits, share, until};
-use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
+use super::postgres_transaction::{
+    Failure, Postgres, PostgresTransaction, RETRY_AFTER, TransactionKind,
+};
 use super::replicas::Replicas;
+use super::thread_turns::ThreadTurns;
+use super::writer::Writer;
 use super::{Change, Connection, Query, Transaction};
 
 /// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
@@ -82,32 +100,44 @@ const CONFLICTS: [SqlState; 3] = [
     SqlState::FEATURE_NOT_SUPPORTED,
 ];
 
-/// Time that a write waits for a connection. Afterwards it fails without an effect, and the client may retry it.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time that a write waits for its turn: for a connection, and for the locks of its rows. Afterwards it fails without an
+/// effect, and the client may retry it.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time after which a client may retry a write that found no connection.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Maximum time from the beginning of a transaction that writes a post to its commit. The time of the post is read in
+/// between, so it is at most this much earlier than the commit.
+const MAX_DURATION: Duration = Duration::from_secs(15);
 
-/// The transaction of a command. Its query plans do not depend on parameter values: commands find rows by keys, and planning
-/// a statement again for the values of each execution can take longer than the execution.
+/// Overlap of `since` for the threads of a forum: [`MAX_DURATION`], and 15 s for the difference between the clocks of two
+/// nodes of which neither has seen the other's last write.
+pub const SINCE_OVERLAP: Duration = Duration::from_secs(30);
+
+/// The transaction of a member's command. Its query plans do not depend on parameter values: commands find rows by keys,
+/// and planning a statement again for the values of each execution can take longer than the execution.
 const COMMAND: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ", limits!()),
+    begin: concat!(
+        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
+        limits!(idle: "1500ms")
+    ),
     has_limit: true,
-    is_repeated: false,
+    max_duration: Some(MAX_DURATION),
 };
+
+/// The transaction of an operator, which can run many statements.
+const OPERATION: TransactionKind = TransactionKind { max_duration: None, ..COMMAND };
 
 /// A transaction without timeouts, for migrations and for changes of many rows. A separate lock serializes the migrations of
 /// all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: TransactionKind = TransactionKind {
     begin: "BEGIN; SET LOCAL statement_timeout = 0",
     has_limit: false,
-    is_repeated: false,
+    max_duration: None,
 };
 
 /// A transaction whose commit returns before the changes are on disk. A crash of the server may lose them.
 pub const BACKGROUND: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN; SET LOCAL synchronous_commit = off; ", limits!()),
-    ..COMMAND
+    begin: concat!("BEGIN; SET LOCAL synchronous_commit = off; ", limits!(idle: "1500ms")),
+    ..OPERATION
 };
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.
@@ -115,6 +145,7 @@ pub const BACKGROUND: TransactionKind = TransactionKind {
 pub struct PostgresDatabase {
     pub pool: Pool,
     pub replicas: Replicas,
+    turns: Arc<ThreadTurns>,
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
 }
@@ -122,6 +153,7 @@ pub struct PostgresDatabase {
 impl PostgresDatabase {
     pub fn new(pool: Pool) -> Self {
         Self {
+            turns: Arc::default(),
             writes: Arc::new(share(&pool, 2)),
             searches: Arc::new(share(&pool, 4)),
             replicas: Replicas::default(),
@@ -154,25 +186,47 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in a transaction of a command.
-    pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> BoardResult<T> {
-        let _permit = timeout(WAIT_TIMEOUT, self.writes.acquire())
+    pub(super) async fn write<T>(
+        &self,
+        by: Writer,
+        change: impl Change<T> + Clone,
+    ) -> BoardResult<T> {
+        let turn_ends = Instant::now() + TURN_TIMEOUT;
+        let (kind, thread) = match by {
+            Writer::Member { thread } => (COMMAND, thread),
+            Writer::Operator => (OPERATION, None),
+        };
+        let turn = thread.map(|thread| self.turns.of(thread));
+        let _turn = match &turn {
+            Some(turn) => Some(timeout_at(turn_ends, turn.lock()).await.map_err(|_| overloaded())?),
+            None => None,
+        };
+        let _permit = timeout_at(turn_ends, self.writes.acquire())
             .await
-            .map_err(|_| BackendError::new(OverloadedError::new(RETRY_AFTER)))?
+            .map_err(|_| overloaded())?
             .map_err(|_| BackendError::new("writes are closed"))?;
-        self.repeat(COMMAND, change).await
+        self.repeat(kind, Some(turn_ends), change).await
     }
 
-    /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it.
+    /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it. `turn_ends` limits the wait for
+    /// each lock, and the time of the last attempt's beginning.
     pub(super) async fn repeat<T>(
         &self,
         kind: TransactionKind,
+        turn_ends: Option<Instant>,
         change: impl Change<T> + Clone,
     ) -> BoardResult<T> {
         let mut attempt = 1;
         loop {
+            let settings = match turn_ends.map(|end| end.saturating_duration_since(Instant::now()))
+            {
+                Some(Duration::ZERO) => return Err(overloaded().into()),
+                // A limit of 0 would be none.
+                Some(rest) => format!("; SET LOCAL lock_timeout = {}", rest.as_millis().max(1)),
+                None => String::new(),
+            };
             let failure = Failure::new();
-            let kind = TransactionKind { is_repeated: attempt > 1, ..kind };
-            let written = self.transaction(kind, change.clone(), &failure).await;
+            let written = self.transaction(kind, &settings, change.clone(), &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
@@ -182,20 +236,27 @@ impl PostgresDatabase {
         }
     }
 
-    /// Runs `change` in one transaction of this kind.
+    /// Runs `change` in one transaction of this kind, with further `settings`. The statements that begin the transaction
+    /// and the first ones of the change are sent together.
     pub(super) async fn transaction<T>(
         &self,
         kind: TransactionKind,
+        settings: &str,
         change: impl Change<T>,
         failure: &Failure,
     ) -> BoardResult<T> {
         let client = self.pool.get().await?;
         let run = async {
-            let tx = PostgresTransaction::begin(&client, kind, failure).await?;
+            let tx = PostgresTransaction::new(&client, kind, failure);
             let connection = Connection::postgres(Postgres::Transaction(&tx));
-            let done = change(&Transaction::of(connection)).await?;
-            tx.commit().await?;
-            Ok(done)
+            let change = async {
+                let done = change(&Transaction::of(connection)).await?;
+                tx.commit().await?;
+                Ok(done)
+            };
+            let (begun, done) = join(tx.begin(settings), change).await;
+            begun?;
+            done
         };
         let done = run.await;
         release(client, failure);
@@ -203,9 +264,14 @@ impl PostgresDatabase {
     }
 }
 
+/// Returns the error of a write whose turn did not come.
+fn overloaded() -> BackendError {
+    BackendError::new(OverloadedError::new(RETRY_AFTER))
+}
+
 /// Returns the connection of a transaction to the pool, or closes it if its server is lost.
 fn release(client: Client, failure: &Failure) {
     if let Some(code) = failure.get() {
-        postgres::close_if_lost(client, code);
+        tokio_postgres_0_7::close_if_lost(client, code);
     }
 }

@@ -6,25 +6,32 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BoardError, BoardResult, OverloadedError};
+use futures_util::future::join;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Query};
-use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
+use super::postgres_transaction::{
+    Failure, Postgres, PostgresTransaction, RETRY_AFTER, TransactionKind,
+};
 
 /// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
 macro_rules! limits {
-    () => {
-        "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
+    (idle: $idle:literal) => {
+        concat!(
+            "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '",
+            $idle,
+            "'"
+        )
     };
 }
 
 pub(super) use limits;
 
 const SNAPSHOT: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!()),
+    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!(idle: "20s")),
     has_limit: true,
-    is_repeated: false,
+    max_duration: None,
 };
 
 /// The snapshot of a search, whose statements have its time limit. A connection can still run one of them when a search is
@@ -39,9 +46,6 @@ const SEARCH: TransactionKind = TransactionKind {
 
 /// Time limit of a search, including the wait for a reader or a connection.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Time after which a client may repeat a search that took too long.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A search reached its time limit: the response is 503.
 #[derive(Debug)]
@@ -101,8 +105,11 @@ impl ReadKind {
             Self::Snapshot | Self::Search => {
                 let failure = Failure::new();
                 let kind = if matches!(self, Self::Search) { SEARCH } else { SNAPSHOT };
-                let tx = PostgresTransaction::begin(client, kind, &failure).await?;
-                query(&Connection::postgres(Postgres::Transaction(&tx))).await
+                let tx = PostgresTransaction::new(client, kind, &failure);
+                let connection = Connection::postgres(Postgres::Transaction(&tx));
+                let (begun, found) = join(tx.begin(""), query(&connection)).await;
+                begun?;
+                found
             }
         }
     }

@@ -1,18 +1,31 @@
 //! Statements on a connection to Postgres, inside or outside of a transaction.
 
+use std::borrow::Cow;
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
 
 use deadpool_postgres::Client;
-use forum_api::host::{BackendError, BackendResult};
+use forum_api::host::{BackendError, BackendResult, OverloadedError};
+use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::postgres::{self, PostgresError};
+use futures_util::future::{join, join_all};
 use futures_util::{FutureExt as _, TryStreamExt as _};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use super::last_change::LastChange;
 use super::named_params::{Bound, NamedParams, mismatch, named_params};
+
+/// Time after which a client may repeat an operation that did not run.
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection to Postgres, inside or outside of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +36,17 @@ pub enum Postgres<'a> {
 
 /// A transaction. It is rolled back when it is dropped before its commit.
 ///
-/// A transaction of the driver begins with a statement of its own; this one begins together with its settings.
+/// Statements are sent in the order in which their futures are polled first, and Postgres runs them in this order.
+/// Futures that are polled together, with `join`, need one round trip.
 #[derive(Debug)]
 pub struct PostgresTransaction<'a> {
     client: &'a Client,
     kind: TransactionKind,
     failure: &'a Failure,
-    is_open: bool,
+    began: Instant,
+    is_open: AtomicBool,
+    /// Locked while a statement is prepared and sent. Waiting statements get the lock in order.
+    turn: Mutex<()>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,35 +55,75 @@ pub struct TransactionKind {
     pub begin: &'static str,
     /// True if the wait for each result is limited.
     pub has_limit: bool,
-    /// True if an earlier attempt ended with a conflict.
-    pub is_repeated: bool,
+    /// Maximum time from the beginning to the commit.
+    pub max_duration: Option<Duration>,
 }
 
 /// The code of the statement that ended a transaction; empty if none did.
 pub type Failure = OnceLock<SqlState>;
 
 impl<'a> PostgresTransaction<'a> {
-    pub async fn begin(
-        client: &'a Client,
-        kind: TransactionKind,
-        failure: &'a Failure,
-    ) -> BackendResult<Self> {
-        // A value exists before the statements are sent, so that it is rolled back if this wait ends early.
-        let transaction = Self { client, kind, failure, is_open: true };
-        transaction.execute_batch(kind.begin).await?;
-        Ok(transaction)
+    pub fn new(client: &'a Client, kind: TransactionKind, failure: &'a Failure) -> Self {
+        Self {
+            client,
+            kind,
+            failure,
+            began: Instant::now(),
+            is_open: AtomicBool::new(true),
+            turn: Mutex::default(),
+        }
     }
 
-    pub async fn commit(mut self) -> BackendResult<()> {
-        self.is_open = false;
-        Ok(self.client.batch_execute("COMMIT").await?)
+    /// Begins the transaction, and runs `settings`. Other statements can be sent before this future is ready: if it
+    /// fails, they fail as well.
+    pub async fn begin(&self, settings: &str) -> BackendResult<()> {
+        self.execute_batch(&format!("{}{settings}", self.kind.begin)).await
+    }
+
+    /// Runs `changes` and commits, in one round trip if their statements are prepared. Fails without an effect if the
+    /// transaction takes longer than its maximum. No other statement can follow.
+    pub async fn commit_with(&self, changes: &[LastChange<'_>]) -> BackendResult<()> {
+        let _turn = self.turn.lock().await;
+        let bound: Vec<_> = changes.iter().map(BoundChange::of).collect::<Result<_, _>>()?;
+        let mut statements = Vec::with_capacity(bound.len());
+        for change in &bound {
+            tracing::trace!(sql = %change.sql, "executing statement");
+            statements.push(self.receive(self.client.prepare_cached(&change.sql)).await?);
+        }
+        if self.kind.max_duration.is_some_and(|most| self.began.elapsed() > most) {
+            return Err(BackendError::new(OverloadedError::new(RETRY_AFTER)));
+        }
+        self.is_open.store(false, Ordering::Relaxed);
+        let executions = statements
+            .iter()
+            .zip(&bound)
+            .map(|(statement, change)| self.client.execute(statement, &change.values));
+        let commit = self.client.batch_execute("COMMIT");
+        let (executed, committed) = join(join_all(executions), commit).await;
+        if let Some(error) = executed.into_iter().find_map(Result::err) {
+            // An error of Postgres ends the transaction. After another error the outcome is unknown.
+            return Err(match error.code() {
+                Some(_) => self.failed(error).into(),
+                None => error.into(),
+            });
+        }
+        Ok(committed?)
+    }
+
+    pub async fn commit(&self) -> BackendResult<()> {
+        if self.is_open() { self.commit_with(&[]).await } else { Ok(()) }
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
     }
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<Vec<Row>> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
+            let turn = self.turn.lock().await;
             let statement = self.client.prepare_cached(sql).await?;
-            self.client.query(&statement, values).await
+            send(self.client.query(&statement, values), turn).await
         })
         .await
     }
@@ -74,14 +131,19 @@ impl<'a> PostgresTransaction<'a> {
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<u64> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
+            let turn = self.turn.lock().await;
             let statement = self.client.prepare_cached(sql).await?;
-            self.client.execute(&statement, values).await
+            send(self.client.execute(&statement, values), turn).await
         })
         .await
     }
 
     async fn execute_batch(&self, sql: &str) -> BackendResult<()> {
-        self.receive(self.client.batch_execute(sql)).await
+        self.receive(async {
+            let turn = self.turn.lock().await;
+            send(self.client.batch_execute(sql), turn).await
+        })
+        .await
     }
 
     /// Waits for the result of a statement.
@@ -90,20 +152,56 @@ impl<'a> PostgresTransaction<'a> {
         result: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> BackendResult<T> {
         // On the heap, because futures of reads on SQLite would contain it as well.
-        let failed = |error: tokio_postgres::Error| {
-            if let Some(code) = error.code() {
-                self.failure.get_or_init(|| code.clone());
-            }
-            without_effect(self.client, error)
-        };
-        let checked = Box::pin(async { result.await.map_err(failed) });
+        let checked = Box::pin(async { result.await.map_err(|error| self.failed(error)) });
         Ok(if self.kind.has_limit { postgres::limit_wait(checked).await? } else { checked.await? })
+    }
+
+    /// Records the error of a statement before the commit.
+    fn failed(&self, error: tokio_postgres::Error) -> PostgresError {
+        if let Some(code) = error.code() {
+            self.failure.get_or_init(|| code.clone());
+        }
+        without_effect(self.client, error)
+    }
+}
+
+/// Sends a statement, which the first poll of `result` does, then lets the next statement be sent, and waits for the
+/// result.
+async fn send<T>(result: impl Future<Output = T>, turn: MutexGuard<'_, ()>) -> T {
+    let mut result = pin!(result);
+    let first = poll_fn(|context| Poll::Ready(result.as_mut().poll(context))).await;
+    drop(turn);
+    match first {
+        Poll::Ready(done) => done,
+        Poll::Pending => result.await,
+    }
+}
+
+/// A change with the text and the values of its statement.
+struct BoundChange<'a> {
+    sql: Cow<'a, str>,
+    values: Vec<&'a (dyn ToSql + Sync)>,
+}
+
+impl<'a> BoundChange<'a> {
+    fn of(change: &'a LastChange<'_>) -> BackendResult<Self> {
+        Ok(match change {
+            LastChange::Statements(statements, parameters) => {
+                let statement = named_params(statements);
+                let values = bound_values(&statement, parameters)?;
+                Self { sql: statement.sql.clone().into(), values }
+            }
+            LastChange::Texts(sql, texts) => {
+                let values = texts.iter().map(|text| text as _);
+                Self { sql: (*sql).into(), values: values.collect() }
+            }
+        })
     }
 }
 
 impl Drop for PostgresTransaction<'_> {
     fn drop(&mut self) {
-        if self.is_open {
+        if self.is_open() {
             // The first poll sends the statement. The next use of the connection follows it.
             drop(self.client.batch_execute("ROLLBACK").now_or_never());
         }
@@ -113,7 +211,7 @@ impl Drop for PostgresTransaction<'_> {
 /// Converts the error of a read, or of a statement before the commit. The statement is prepared again if it was outdated.
 fn without_effect(client: &Client, error: tokio_postgres::Error) -> PostgresError {
     if let Some(code) = error.code() {
-        postgres::forget_if_outdated(client, code);
+        tokio_postgres_0_7::forget_if_outdated(client, code);
     }
     PostgresError::from(error).without_effect()
 }
@@ -144,8 +242,8 @@ impl Postgres<'_> {
                 });
                 postgres::limit_wait(run).await?;
             }
-            Self::Transaction(transaction) => {
-                for row in transaction.query(sql, &values).await? {
+            Self::Transaction(_) => {
+                for row in self.transaction()?.query(sql, &values).await? {
                     if read(&row)?.is_break() {
                         break;
                     }
@@ -186,12 +284,8 @@ impl Postgres<'_> {
         self.transaction()?.execute(sql, &values).await.map(drop)
     }
 
-    /// Returns whether the transaction runs again after a conflict.
-    pub const fn is_repeated(&self) -> bool {
-        match self {
-            Self::Transaction(transaction) => transaction.kind.is_repeated,
-            Self::Connection(_) => false,
-        }
+    pub(super) async fn commit_with(&self, changes: &[LastChange<'_>]) -> BackendResult<()> {
+        self.transaction()?.commit_with(changes).await
     }
 
     pub fn client(&self) -> &tokio_postgres::Client {
@@ -203,8 +297,8 @@ impl Postgres<'_> {
 
     fn transaction(&self) -> BackendResult<&PostgresTransaction<'_>> {
         match self {
-            Self::Transaction(transaction) => Ok(transaction),
-            Self::Connection(_) => Err(BackendError::new("a statement needs a transaction")),
+            Self::Transaction(transaction) if transaction.is_open() => Ok(transaction),
+            _ => Err(BackendError::new("a statement needs an open transaction")),
         }
     }
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
-use forum_api::store::postgres;
+use forum_api::store::postgres::tokio_postgres_0_7;
 use metrics::counter;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -328,7 +328,7 @@ async fn identify(pool: &Pool) -> BackendResult<(String, bool)> {
 /// If a URL is malformed, or does not name exactly one host.
 pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
     let open = |url: &String| {
-        let pool = postgres::connect(url, size)?;
+        let pool = tokio_postgres_0_7::connect(url, size)?;
         if hosts(url) != 1 {
             return Err(BoardError::validation(
                 "database-replica",

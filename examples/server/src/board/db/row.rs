@@ -80,7 +80,7 @@ impl<'a> Row<'a> {
     pub fn token(&self) -> BackendResult<TokenRecord> {
         match self {
             Self::Sqlite(found) => Ok(sqlite::read_token(found.row)?),
-            Self::Postgres(row) => Ok(postgres::read_token(row)?),
+            Self::Postgres(row) => Ok(postgres::read_token(*row)?),
         }
     }
 

@@ -149,9 +149,12 @@ async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
 /// Posts in the forums `on_profiles` also count on profiles.
 pub async fn count_posts(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BoardResult<()> {
     tx.execute(COUNT_IN_THREADS, bind! { ":last": last }).await?;
+    tx.execute(ADD_FORUM_COUNTS, &[]).await?;
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
-    tx.execute(COUNT_ON_PROFILES, bind! { ":last": last, ":forums": forums }).await?;
+    let parameters = bind! { ":last": last, ":forums": forums };
+    tx.execute(COUNT_OF_AUTHORS, parameters).await?;
+    tx.execute(COUNT_ON_PROFILES, parameters).await?;
     Ok(())
 }
 
@@ -161,7 +164,8 @@ const COUNT_IN_THREADS: &str = "
         reply_count = reply_count + added.replies,
         last_post_id = added.last_post,
         last_author_id = (SELECT author_id FROM post WHERE id = added.last_post),
-        last_activity_at = added.newest
+        last_activity_at = added.newest,
+        newest_at = added.newest
     FROM (
         SELECT
             thread_id, max(number) AS last_number, sum(CASE WHEN number = 1 THEN 0 ELSE 1 END) AS replies,
@@ -170,11 +174,16 @@ const COUNT_IN_THREADS: &str = "
     ) AS added
     WHERE thread.id = added.thread_id";
 
+/// Gives each forum a row of counts.
+const ADD_FORUM_COUNTS: &str = "
+    INSERT INTO forum_count (forum_id, thread_count, post_count, newest_at)
+    SELECT id, 0, 0, 0 FROM forum WHERE NOT EXISTS (SELECT 1 FROM forum_count WHERE forum_id = forum.id)";
+
 const COUNT_IN_FORUMS: &str = "
-    UPDATE forum SET
+    UPDATE forum_count SET
         thread_count = thread_count + added.threads,
         post_count = post_count + added.posts,
-        last_activity_at = added.newest, newest_at = added.newest
+        newest_at = added.newest
     FROM (
         SELECT
             thread.forum_id, sum(CASE WHEN post.number = 1 THEN 1 ELSE 0 END) AS threads,
@@ -182,7 +191,22 @@ const COUNT_IN_FORUMS: &str = "
         FROM post JOIN thread ON thread.id = post.thread_id
         WHERE post.id > :last AND thread.state = 'visible' GROUP BY thread.forum_id
     ) AS added
-    WHERE forum.id = added.forum_id";
+    WHERE forum_count.id = (SELECT min(id) FROM forum_count AS first WHERE first.forum_id = added.forum_id)";
+
+const COUNT_OF_AUTHORS: &str = "
+    INSERT INTO thread_author (thread_id, author_id, post_count, counted)
+    SELECT
+        thread.id, post.author_id, count(*),
+        CASE
+            WHEN thread.state = 'visible' AND instr(:forums, ',' || thread.forum_id || ',') > 0
+            THEN count(*) ELSE 0
+        END
+    FROM post JOIN thread ON thread.id = post.thread_id
+    WHERE post.id > :last AND post.author_id IS NOT NULL
+    GROUP BY thread.id, post.author_id
+    ON CONFLICT (thread_id, author_id) DO UPDATE SET
+        post_count = thread_author.post_count + excluded.post_count,
+        counted = thread_author.counted + excluded.counted";
 
 const COUNT_ON_PROFILES: &str = "
     UPDATE member SET post_count = post_count + added.posts

@@ -1,5 +1,6 @@
 //! Reads and updates polls, and stores votes. A poll is added with its thread.
 
+pub mod option_removal;
 pub mod poll_rules;
 
 use std::sync::LazyLock;
@@ -79,11 +80,8 @@ async fn load_limits(
 ) -> BoardResult<(Option<Timestamp>, i64)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT {OLDEST}, coalesce(max(options), 0) AS largest_vote
-            FROM (
-                SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
-                WHERE ballot.poll_id = :poll GROUP BY ballot.id
-            ) AS votes"
+            "SELECT
+                {OLDEST}, coalesce((SELECT max(choices) FROM ballot WHERE poll_id = :poll), 0) AS largest_vote"
         )
     });
     let times = TimesParams::new(actor, &EDITS_PER_HOUR, now);
@@ -128,11 +126,10 @@ const SELECT: &str = "
         poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
         author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
-        ballot.id IS NOT NULL AS has_voted,
         option.id AS option_id, option.text, option.votes, vote.option_id IS NOT NULL AS is_chosen
     FROM poll
     JOIN thread ON thread.id = poll.thread_id
-    JOIN poll_option AS option ON option.poll_id = poll.id
+    JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
     LEFT JOIN member AS author ON author.id = thread.author_id
     LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
     LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
@@ -179,7 +176,6 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
     poll.can_change_vote = row.value("can_change_vote")?;
     poll.closes_at = row.value("closes_at")?;
     poll.version = row.value("version")?;
-    poll.own_vote = row.value::<bool>("has_voted")?.then(Vec::new);
     poll.closed = poll.closes_at.is_some_and(|end| end <= now);
     Ok(PollRow {
         forum: row.value("forum_id")?,
@@ -192,10 +188,8 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
 fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
     option.votes = Some(row.count("votes")?);
-    if row.value("is_chosen")?
-        && let Some(own_vote) = &mut poll.own_vote
-    {
-        own_vote.push(option.option_id.clone());
+    if row.value("is_chosen")? {
+        poll.own_vote.get_or_insert_default().push(option.option_id.clone());
     }
     poll.options.push(option);
     Ok(())
@@ -238,7 +232,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
         .ok_or_else(|| BoardError::internal("a poll has no options"))
 }
 
-/// Updates a poll, and counts the edit. Votes for a removed option are removed, and then ballots without votes.
+/// Updates a poll, and counts the edit. Removes the first votes for removed options; batches remove the others.
 async fn update(
     tx: &Transaction<'_>,
     actor: &Actor,
@@ -254,13 +248,14 @@ async fn update(
     let mut statements = vec![UPDATE];
     let options = draft.options.as_deref().map(json).transpose()?;
     if options.is_some() {
-        statements.extend([REMOVE_OPTIONS, tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES)]);
+        statements
+            .extend([option_removal::MARK, tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES)]);
         parameters.extend_from_slice(bind! { ":options": options });
     }
     edit_limit::run_counted(tx, actor, now, statements, parameters).await?;
     let kept = draft.options.iter().flatten().filter(|option| option.id.is_some()).count();
     if options.is_some() && kept < before.options.len() {
-        tx.execute_all(&[COUNT_VOTERS, REMOVE_BALLOTS], bind! { ":poll": poll }).await?;
+        option_removal::run_batch(tx, poll).await?;
     }
     Ok(())
 }
@@ -269,21 +264,6 @@ const UPDATE: &str = "
     UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
         closes_at = :closes_at, version = version + 1
     WHERE id = :poll";
-
-const REMOVE_OPTIONS: &str = "
-    DELETE FROM poll_option WHERE poll_id = :poll AND id NOT IN (
-        SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(:options) WHERE value ->> 'id' IS NOT NULL
-    )";
-
-const COUNT_VOTERS: &str = "
-    UPDATE poll SET voters = (
-        SELECT count(*) FROM ballot
-        WHERE poll_id = :poll AND EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)
-    )
-    WHERE id = :poll";
-
-const REMOVE_BALLOTS: &str = "
-    DELETE FROM ballot WHERE poll_id = :poll AND NOT EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)";
 
 /// SQLite replaces a null id with a new one.
 static UPSERT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| upsert_query("value ->> 'id'"));
@@ -308,7 +288,14 @@ async fn write_vote(
     member: Option<i64>,
     chosen: &[i64],
 ) -> BoardResult<()> {
-    let is_first = poll.own_vote.is_none();
+    let mut voters = 0;
+    if poll.own_vote.is_none() {
+        // The ballot of a vote whose options are removed can still exist.
+        let insert =
+            "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        voters = tx.execute(insert, bind![id, member]).await?;
+        poll.total_votes = poll.total_votes.map(|before| before + voters);
+    }
     let earlier = poll.own_vote.take().unwrap_or_default();
     let mut own_vote = Vec::new();
     let mut added = Vec::new();
@@ -330,21 +317,16 @@ async fn write_vote(
         }
     }
     poll.own_vote = Some(own_vote);
-    if is_first {
-        poll.total_votes = poll.total_votes.map(|voters| voters + 1);
-        let insert = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2)";
-        tx.execute(insert, bind![id, member]).await?;
-    }
     let parameters = bind! {
         ":poll": id, ":member": member, ":added": json(&added)?, ":removed": json(&removed)?,
-        ":voters": i64::from(is_first),
+        ":choices": added.len() as i64 - removed.len() as i64, ":voters": voters as i64,
     };
     tx.execute_all(&CHANGE_VOTE, parameters).await?;
     Ok(())
 }
 
 /// The changes of a vote, whose ballot exists.
-const CHANGE_VOTE: [&str; 4] = [
+const CHANGE_VOTE: [&str; 5] = [
     "DELETE FROM vote
     WHERE ballot_id = (SELECT id FROM ballot WHERE poll_id = :poll AND member_id = :member)
         AND option_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:removed))",
@@ -358,5 +340,6 @@ const CHANGE_VOTE: [&str; 4] = [
         SELECT CAST(value AS BIGINT), -1 FROM json_each(:removed)
     ) AS change
     WHERE poll_option.id = change.option_id",
+    "UPDATE ballot SET choices = choices + :choices WHERE poll_id = :poll AND member_id = :member",
     "UPDATE poll SET voters = voters + :voters WHERE id = :poll",
 ];

@@ -18,14 +18,16 @@ use forum_api::model::{
 
 use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
+use crate::board::access::visibility::{
+    self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
+};
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{Denial, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{edit_rules, locks, rules, search, thread_row};
+use crate::board::{edit_rules, rules, search, thread_row};
 use edit_limit::OLDEST;
 use post_events::{EDITED, EventScope, REPLIED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
@@ -36,33 +38,65 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
-/// at the later of two positions: after the page key, or at the post `:from`.
-///
-/// SQLite reads the posts in the order of their index. Postgres does so only in a subquery with a limit, and otherwise
-/// sorts all posts of the thread. The statements for SQLite and for Postgres.
+/// at the later of two positions: after the page key, or at the post `:from`. The statements for SQLite and for Postgres.
 pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
-    let posts = format!(
-        "post.thread_id = thread.id AND {}
-            AND (post.created_at, post.id) > (SELECT time, id FROM start)",
-        sees_post("post")
-    );
-    let order = "ORDER BY post.created_at, post.id LIMIT :rows";
+    page_query(&[(":thread", visibility::VISIBLE), (":thread", visibility::OWN_WAITING)])
+});
+
+/// Selects a page as [`PAGE`] does for callers who moderate a forum.
+static PAGE_OF_MODERATOR: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let moderated = "(SELECT moderated FROM place)";
+    page_query(&[
+        (":thread", visibility::VISIBLE),
+        ("(SELECT unmoderated FROM place)", visibility::OWN_WAITING),
+        (moderated, visibility::WAITING),
+        (moderated, visibility::DELETED),
+    ])
+});
+
+/// SQLite reads the posts in the order of the page, and each of them only when its row is read. Postgres reads them while
+/// it merges the parts: it does not estimate how many rows the parameter `:rows` allows, and would choose other joins for
+/// more than the 101 rows of the largest page.
+fn page_query(parts: &[(&str, &str)]) -> [String; 2] {
+    let rows = |columns, limit| OrderedRows {
+        columns,
+        table: "post",
+        key: "thread_id",
+        range: "(created_at, id) > (SELECT time, id FROM start)",
+        order: "created_at, id",
+        limit,
+    };
+    let of_sqlite = rows("created_at, id", ":rows").of(parts);
+    let of_postgres = rows("*", "101").of_limited(parts);
     [
-        format!("post ON {posts}"),
-        format!("LATERAL (SELECT * FROM post WHERE {posts} {order}) AS post ON TRUE"),
+        (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), ""),
+        (
+            format!(
+                "(
+                    SELECT * FROM ({of_postgres}) AS page
+                    ORDER BY created_at, id LIMIT (SELECT CAST(:rows AS BIGINT))
+                ) AS post ON TRUE"
+            ),
+            "ORDER BY post.created_at, post.id",
+        ),
     ]
-    .map(|posts| {
+    .map(|(posts, order)| {
         format!(
             "WITH start (time, id) AS (
                 SELECT :time, :id
                 UNION ALL
-                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
+                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id + 0 = :thread
                 ORDER BY 1 DESC, 2 DESC LIMIT 1
+            ),
+            place (moderated, unmoderated) AS (
+                SELECT CASE WHEN {moderates} THEN id END, CASE WHEN {moderates} THEN NULL ELSE id END
+                FROM thread WHERE id = :thread
             )
             SELECT
                 {THREAD_COLUMNS},
                 CASE WHEN :from IS NOT NULL THEN EXISTS (
-                    SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
+                    SELECT 1 FROM post AS first
+                    WHERE first.id = :from AND first.thread_id + 0 = thread.id AND {}
                 ) ELSE TRUE END AS sees_from,
                 {COLUMNS}
             FROM thread
@@ -72,9 +106,10 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
             {order}",
             sees_post("first"),
             sees_thread(),
+            moderates = visibility::moderates("forum_id"),
         )
     })
-});
+}
 
 pub async fn list(
     connection: &Connection<'_>,
@@ -116,7 +151,11 @@ pub async fn list(
         }
         Ok(Continue(()))
     };
-    connection.each_row(connection.on(&PAGE), &visibility.with(parameters), read).await?;
+    let query = match actor.moderated_forums().next() {
+        Some(_) => &PAGE_OF_MODERATOR,
+        None => &PAGE,
+    };
+    connection.each_row(connection.on(query), &visibility.with(parameters), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
         return Err(BoardError::invalid_parameter("from", "a post of this thread"));
@@ -200,47 +239,66 @@ impl PostView {
 /// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// Loads the thread, the place of the reply and the times under the locks.
-async fn load_for_reply(
+/// The rows that a reply depends on.
+#[derive(Debug)]
+pub struct ReplyContext {
+    scope: EventScope,
+    slot: PostSlot,
+    times: PostTimes,
+    /// The post of the thread that the reply answers, in any state.
+    answered: Option<AnsweredPost>,
+}
+
+/// Loads what a reply in `thread` to the post `answered` depends on. Returns `None` if the thread does not exist.
+pub async fn load_for_reply(
     tx: &Transaction<'_>,
     actor: &Actor,
     thread: i64,
+    answered: Option<&PostId>,
     now: Timestamp,
-) -> BoardResult<(EventScope, PostSlot, PostTimes)> {
+) -> BoardResult<Option<ReplyContext>> {
     static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         PostSlot::POST_ID.map(|post_id| {
             format!(
-                "SELECT {}, {}, {post_id}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                "SELECT
+                    {}, {}, {post_id}, {}, times.*,
+                    answered.id AS answered_id, answered.state AS answered_state,
+                    answered.author_id AS answered_author_id
+                FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                LEFT JOIN post AS answered ON answered.id = :answered AND answered.thread_id + 0 = thread.id
                 WHERE thread.id = :thread",
                 thread_row::COLUMNS,
                 EventScope::COLUMNS,
-                PostSlot::COLUMNS,
+                PostSlot::columns(),
                 thread_row::JOINS,
                 EventScope::JOINS,
             )
         })
     });
     let times = TimesParams::new(actor, &POSTS_PER_HOUR, now);
-    let parameters = times.with(bind! { ":thread": thread, ":actor": actor.member });
-    locks::forum_of_conflict(tx, None, Some(thread)).await?;
-    tx.first(tx.on(&QUERIES), &parameters, |row| {
-        let scope = EventScope::read(row)?;
-        let slot = PostSlot::read(row)?;
-        Ok((scope, slot, PostTimes::read(row)?))
+    let answered = answered.map(|post| post.to_i64().unwrap_or(NO_POST));
+    let parameters = bind! { ":thread": thread, ":actor": actor.member, ":answered": answered };
+    tx.first(tx.on(&QUERIES), &times.with(parameters), |row| {
+        Ok(ReplyContext {
+            scope: EventScope::read(row)?,
+            slot: PostSlot::read(row)?,
+            times: PostTimes::read(row)?,
+            answered: AnsweredPost::read(row)?,
+        })
     })
-    .await?
-    .ok_or(BoardError::PathNotFound)
+    .await
 }
 
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
-    thread: i64,
+    context: Option<ReplyContext>,
     reply: NewPost,
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
-    let (mut scope, slot, times) = load_for_reply(tx, actor, thread, now).await?;
+    let ReplyContext { mut scope, slot, times, answered } =
+        context.ok_or(BoardError::PathNotFound)?;
     let thread = &scope.thread;
     let view = PostView::of(thread, actor, now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
@@ -252,10 +310,10 @@ pub async fn reply(
         return Err(BoardError::forbidden(denial(texts)));
     }
     rules::check_body(&reply.body, actor.settings.of(&BODY_MAX), texts)?;
-    let answered = match &reply.in_reply_to {
-        Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
-        None => None,
-    };
+    let answered = answered.filter(|answered| view.sees(answered));
+    if reply.in_reply_to.is_some() && answered.is_none() {
+        return Err(BoardError::NotFound(texts.unknown_post.into()));
+    }
     times.check(actor, now, texts)?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
@@ -268,7 +326,6 @@ pub async fn reply(
         in_reply_to: in_reply_to.transpose()?,
         subscribe: reply.subscribe,
     };
-    post_insert::insert_reply(tx, view.forum, &slot, new).await?;
     let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
@@ -276,6 +333,7 @@ pub async fn reply(
         scope.add_reply(post);
         scope.record(events, REPLIED)?;
     }
+    post_insert::insert_reply(tx, view.forum, &slot, new, Some(events)).await?;
     Ok(InForum::new(ForumId::from(view.forum), seen))
 }
 
@@ -292,24 +350,6 @@ pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) ->
     post.body = Some(new.body.into());
     post.body_html = Some(new.html.into());
     Ok(post)
-}
-
-/// Finds the visible post of the thread that a reply answers.
-async fn answered_post(
-    tx: &Transaction<'_>,
-    view: &PostView,
-    slot: &PostSlot,
-    answered: &PostId,
-    texts: &Texts,
-) -> BoardResult<AnsweredPost> {
-    let absent = || BoardError::NotFound(texts.unknown_post.into());
-    let post = answered.to_i64().map_err(|_| absent())?;
-    let find = "
-        SELECT id AS answered_id, state AS answered_state, author_id AS answered_author_id
-        FROM post WHERE id = ?1 AND thread_id = ?2";
-    let parameters = bind![post, slot.thread];
-    let found = tx.first(find, parameters, AnsweredPost::read).await?.flatten();
-    found.filter(|answered| view.sees(answered)).ok_or_else(absent)
 }
 
 /// A post that a member changes, with the rows that the change depends on.

@@ -1,14 +1,16 @@
 //! Moderation of threads and posts by an operator.
 
+use std::ops::ControlFlow::Continue;
+
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
-use crate::board::db::{Transaction, bind};
+use crate::board::db::{Row, Transaction, bind};
 use crate::board::events::EventRecorder;
-use crate::board::locks::{self, LockTarget};
+use crate::board::locks::{self, LockTarget, PostTarget};
 
 /// Makes a post that awaits approval visible. For a first post, also makes its thread visible.
 pub async fn approve(
@@ -52,52 +54,71 @@ pub async fn delete(
     delete_locked(tx, events, item, &BoardRules::load(tx).await?).await
 }
 
-/// Maximum number of posts that one transaction deletes.
-const MAX_BATCH: i64 = 100;
+/// Maximum number of posts that one transaction reads and deletes.
+const MAX_BATCH: i64 = 20;
 
 /// Posts of a member that are not deleted. First posts come last, so that a reply has its own event even if the member also
-/// wrote the first post of its thread. Older posts come first, so that the newest post of a thread is found at once until
-/// the last of its posts is deleted.
+/// wrote the first post of its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct PostsOfMember {
     author: i64,
     /// The earliest time of creation.
     since: Timestamp,
     are_first: bool,
+    /// Time and id of the last post that was read.
+    after: (i64, i64),
 }
 
 impl PostsOfMember {
     pub const fn new(author: i64, since: Timestamp) -> Self {
-        Self { author, since, are_first: false }
+        Self { author, since, are_first: false, after: (i64::MIN, 0) }
     }
 
-    /// Soft-deletes the next posts as [`delete`] does. Returns their number, and the rest of the list; `None` at its end.
+    /// Reads the next posts, and soft-deletes those of the list as [`delete`] does. Returns the number of deleted posts, and
+    /// the rest of the list; `None` at its end.
     pub async fn delete_batch(
         self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
     ) -> BoardResult<(u64, Option<Self>)> {
         let find = "
-            SELECT id FROM post
-            WHERE author_id = :author AND created_at >= :since AND state <> 'deleted' AND (number = 1) = :first
-            ORDER BY written_at LIMIT :rows";
+            SELECT
+                id, written_at,
+                created_at >= :since AND state <> 'deleted' AND (number = 1) = :first AS is_meant
+            FROM post
+            WHERE author_id = :author AND (written_at, id) > (:time, :post)
+            ORDER BY written_at, id LIMIT :rows";
+        let (time, post) = self.after;
         let parameters = bind! {
-            ":author": self.author, ":since": self.since, ":first": self.are_first, ":rows": MAX_BATCH,
+            ":author": self.author, ":since": self.since, ":first": self.are_first, ":time": time,
+            ":post": post, ":rows": MAX_BATCH,
         };
-        let posts: Vec<i64> = tx.all(find, parameters, |row| row.value("id")).await?;
-        if posts.is_empty() {
-            let rest = if self.are_first { None } else { Some(Self { are_first: true, ..self }) };
-            return Ok((0, rest));
-        }
-        locks::posts(tx, &posts).await?;
-        let rules = BoardRules::load(tx).await?;
+        let mut after = None;
+        let mut posts: Vec<i64> = Vec::new();
+        let read = |row: &Row<'_>| {
+            let post = row.value("id")?;
+            after = Some((row.value("written_at")?, post));
+            if row.value("is_meant")? {
+                posts.push(post);
+            }
+            Ok(Continue(()))
+        };
+        tx.each_row(find, parameters, read).await?;
+        let Some(after) = after else {
+            let first_posts = Self { are_first: true, ..Self::new(self.author, self.since) };
+            return Ok((0, (!self.are_first).then_some(first_posts)));
+        };
         let mut deleted = 0;
-        for post in posts {
-            if let Some(item) = PostRow::load(tx, post).await? {
-                deleted += u64::from(delete_locked(tx, events, item, &rules).await?);
+        if !posts.is_empty() {
+            locks::posts(tx, &posts).await?;
+            let rules = BoardRules::load(tx).await?;
+            for post in posts {
+                if let Some(item) = PostRow::load(tx, post).await? {
+                    deleted += u64::from(delete_locked(tx, events, item, &rules).await?);
+                }
             }
         }
-        Ok((deleted, Some(self)))
+        Ok((deleted, Some(Self { after, ..self })))
     }
 }
 
@@ -117,7 +138,7 @@ async fn delete_locked(
 
 /// Locks and loads a post.
 async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
-    LockTarget::Post(post).lock(tx, None).await?;
+    LockTarget::Post(PostTarget { thread: None, post }).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }

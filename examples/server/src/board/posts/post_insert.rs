@@ -7,10 +7,12 @@ use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
-use crate::board::db::{Bound, Row, Transaction, bind, stored};
+use crate::board::accounts::post_count;
+use crate::board::db::{Bound, LastChange, Row, Transaction, bind, stored};
+use crate::board::events::EventRecorder;
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting};
 use crate::board::texts::Texts;
-use crate::board::{locks, rules, search, subscriptions};
+use crate::board::{forum_count, rules, search, subscriptions};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
@@ -38,19 +40,8 @@ const INSERT_POST: &str = "
         :post, :thread, :number, :author, :state, :at, :written_at, :body, :html, :words, :published, :in_reply_to
     )";
 
-/// Counts posts on their author's profile.
-pub const COUNT_ON_PROFILE: &str =
-    "UPDATE member SET post_count = post_count + :by WHERE id = :author";
-
-/// Counts new threads and posts with the same time in their forum.
-const COUNT_IN_FORUM: &str = "
-    UPDATE forum SET
-        thread_count = thread_count + :threads, post_count = post_count + :posts, newest_at = :at,
-        last_activity_at = CASE :posts WHEN 0 THEN last_activity_at ELSE :at END
-    WHERE id = :forum";
-
 impl PostInsert<'_> {
-    /// Inserts the post, runs `others`, and updates the counters of the author and of the forum.
+    /// Inserts the post, runs `others`, and updates the counters of the author and of the forum. Commits with `events`.
     async fn insert(
         self,
         tx: &Transaction<'_>,
@@ -58,25 +49,31 @@ impl PostInsert<'_> {
         slot: &PostSlot,
         threads: i64,
         others: &[&'static str],
+        events: Option<&mut EventRecorder>,
     ) -> BoardResult<()> {
         let is_visible = self.state == ContentState::Visible;
+        let created_at = slot.created_at(self.at);
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
-            ":state": stored(self.state), ":at": slot.created_at(self.at), ":written_at": self.at,
+            ":state": stored(self.state), ":at": created_at, ":written_at": self.at,
             ":body": self.body, ":html": self.html, ":words": search::body_words(self.body),
             ":published": is_visible, ":in_reply_to": self.in_reply_to,
-            ":by": i64::from(self.counts && is_visible), ":forum": forum,
+            ":added": i64::from(is_visible), ":counted": i64::from(self.counts && is_visible), ":forum": forum,
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
+            ":newest": created_at,
         };
         let subscription = self.subscribe.then_some(subscriptions::ADD_THREAD);
-        let statements = [
-            &[INSERT_POST, COUNT_ON_PROFILE][..],
-            others,
-            subscription.as_slice(),
-            &[COUNT_IN_FORUM],
-        ]
-        .concat();
-        tx.execute_all(&statements, parameters).await.map(drop)
+        let count = tx.on(&forum_count::ADD);
+        let statements =
+            [&[INSERT_POST], &post_count::ADD[..], others, subscription.as_slice(), &[count]]
+                .concat();
+        match events {
+            Some(events) => {
+                let insert = LastChange::Statements(&statements, parameters);
+                events.commit_with(tx, Some(insert)).await
+            }
+            None => tx.execute_all(&statements, parameters).await.map(drop),
+        }
     }
 }
 
@@ -99,9 +96,14 @@ impl PostSlot {
     ];
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
-    pub const COLUMNS: &str = "thread.last_number + 1 AS new_number,
-        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest,
-        (SELECT newest_at FROM forum WHERE id = thread.forum_id) AS newest_in_forum";
+    pub fn columns() -> String {
+        format!(
+            "thread.last_number + 1 AS new_number,
+            thread.newest_at + 1 AS earliest,
+            {} AS newest_in_forum",
+            forum_count::newest("thread.forum_id"),
+        )
+    }
 
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
@@ -115,17 +117,16 @@ impl PostSlot {
     /// Returns the place after the last post of a thread. The command must have locked the row of the thread.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            let columns = PostSlot::COLUMNS;
+            let columns = PostSlot::columns();
             PostSlot::POST_ID.map(|id| {
                 format!("SELECT id AS thread_id, {id}, {columns} FROM thread WHERE id = ?1")
             })
         });
-        locks::forum_of_conflict(tx, None, Some(thread)).await?;
         tx.first(tx.on(&QUERIES), bind![thread], Self::read).await?.ok_or(BoardError::PathNotFound)
     }
 
     /// Returns the time of creation of a post, at least the clock's time `at`. It is later than the times of all posts
-    /// of the thread, and not earlier than the times of the threads and replies of the forum.
+    /// of the thread, and not earlier than the times of the committed threads and replies of the forum.
     pub fn created_at(&self, at: Timestamp) -> Timestamp {
         at.max(self.earliest)
     }
@@ -145,12 +146,14 @@ pub async fn insert_thread(
     static INSERTS: LazyLock<[String; 2]> = LazyLock::new(|| {
         let [sqlite, postgres] = PostSlot::POST_ID;
         [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
+            let created_at = format!("{later}(:at, {})", forum_count::newest(":forum"));
             format!(
-                "INSERT INTO thread
-                    (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
-                    first_post_id, last_post_id, last_author_id)
-                SELECT id, :title, :words, :author, :state, {later}(:at, newest_at), {later}(:at, newest_at), 1,
-                    new_post, new_post, :author
+                "INSERT INTO thread (
+                    forum_id, title, title_words, author_id, state, created_at, last_activity_at, newest_at,
+                    last_number, first_post_id, last_post_id, last_author_id
+                )
+                SELECT
+                    id, :title, :words, :author, :state, {created_at}, {created_at}, {created_at}, 1, new_post, new_post, :author
                 FROM forum, (SELECT {post_id}) AS next WHERE id = :forum
                 RETURNING id, first_post_id, created_at"
             )
@@ -160,7 +163,6 @@ pub async fn insert_thread(
         ":forum": forum, ":title": title, ":words": search::title_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
-    locks::forum_of_conflict(tx, Some(forum), None).await?;
     let slot = tx
         .one(tx.on(&INSERTS), parameters, |row| {
             Ok(PostSlot {
@@ -171,28 +173,30 @@ pub async fn insert_thread(
             })
         })
         .await?;
-    first.insert(tx, forum, &slot, 1, &[]).await?;
+    first.insert(tx, forum, &slot, 1, &[], None).await?;
     Ok(slot)
 }
 
-/// Adds a reply to a visible thread of `forum` as its last post.
+/// Adds a reply to a visible thread of `forum` as its last post. Commits with `events`, if a command passes them.
 pub async fn insert_reply(
     tx: &Transaction<'_>,
     forum: i64,
     slot: &PostSlot,
     reply: PostInsert<'_>,
+    events: Option<&mut EventRecorder>,
 ) -> BoardResult<()> {
-    const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
+    const NUMBER: &str =
+        "UPDATE thread SET last_number = :number, newest_at = :at WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
-            last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
+            last_number = :number, newest_at = :at, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
             last_activity_at = :at
         WHERE id = :thread";
     let update = match reply.state {
         ContentState::Visible => VISIBLE,
         _ => NUMBER,
     };
-    reply.insert(tx, forum, slot, 0, &[update]).await
+    reply.insert(tx, forum, slot, 0, &[update], events).await
 }
 
 /// Maximum time from a command to the date of a post that counts in its limits. A command reads the clock before it

@@ -6,12 +6,12 @@ use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::ContentState;
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
-use super::post_insert::COUNT_ON_PROFILE;
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
+use crate::board::accounts::post_count;
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::events::EventRecorder;
-use crate::board::locks;
+use crate::board::forum_count;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
@@ -186,83 +186,60 @@ impl PostRow {
         by: i64,
         on_profiles: bool,
     ) -> BoardResult<()> {
-        const COUNT: &str = "
-            UPDATE thread SET
-                reply_count = reply_count + :by,
-                (last_post_id, last_author_id, last_activity_at) = (
-                    SELECT id, author_id, created_at FROM post
-                    WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
-                    ORDER BY created_at DESC, id DESC LIMIT 1
-                )
-            WHERE id = :thread";
-        if self.thread_state == ContentState::Visible {
-            return self.count_in_forum(tx, by, [0, by], on_profiles, Some(COUNT)).await;
-        }
-        let parameters = bind! { ":thread": self.thread, ":by": by };
-        tx.execute(COUNT, parameters).await.map(drop)
+        let [add_in_thread, add_on_profile] = post_count::ADD;
+        let in_forum = if self.thread_state == ContentState::Visible { by } else { 0 };
+        let on_profile = if on_profiles { in_forum } else { 0 };
+        let parameters = bind! {
+            ":thread": self.thread, ":by": by, ":author": self.author, ":added": by,
+            ":counted": on_profile, ":forum": self.forum, ":threads": 0_i64, ":posts": in_forum,
+            ":newest": 0_i64,
+        };
+        let statements = [add_in_thread, add_on_profile, COUNT_IN_THREAD, tx.on(&forum_count::ADD)];
+        tx.execute_all(&statements, parameters).await.map(drop)
     }
 
-    /// Counts a thread with its first post and all visible replies.
+    /// Counts a thread with its first post and all visible replies. The posts are counted on profiles later.
     async fn count_thread(
         &self,
         tx: &Transaction<'_>,
         by: i64,
         on_profiles: bool,
     ) -> BoardResult<()> {
-        let counts_replies = on_profiles && self.replies > 0;
-        if counts_replies {
-            locks::authors(tx, self.thread).await?;
-        }
-        let profiles = counts_replies.then_some(PROFILES_OF_REPLIES);
-        let counted = [by, by * (1 + self.replies)];
-        self.count_in_forum(tx, by, counted, on_profiles, profiles).await
-    }
-
-    /// Changes the numbers of threads and posts of the forum, and runs `other` with them. Then counts the post on its
-    /// author's profile, and recomputes the forum's last activity from its threads: the first statement has locked the
-    /// forum, so that the second one sees the threads of all commands that changed the forum before.
-    async fn count_in_forum(
-        &self,
-        tx: &Transaction<'_>,
-        by: i64,
-        [threads, posts]: [i64; 2],
-        on_profiles: bool,
-        other: Option<&'static str>,
-    ) -> BoardResult<()> {
-        const COUNT: &str = "
-            UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
-            WHERE id = :forum";
-        const ACTIVITY: &str = "
-            UPDATE forum SET last_activity_at = (
-                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
-                ORDER BY last_activity_at DESC LIMIT 1
-            )
-            WHERE id = :forum";
-        let of_forum = bind! { ":forum": self.forum, ":threads": threads, ":posts": posts };
-        let of_thread = bind! { ":thread": self.thread, ":by": by };
-        let of_other = other.map_or(&[][..], |_| &of_thread[..]);
-        let parameters = [&of_forum[..], of_other].concat();
-        let statements = [other.as_slice(), &[COUNT]].concat();
-        tx.execute_all(&statements, &parameters).await?;
+        let [add_in_thread, _] = post_count::ADD;
         let parameters = bind! {
-            ":forum": self.forum, ":author": self.author, ":by": if on_profiles { by } else { 0 },
+            ":thread": self.thread, ":author": self.author, ":added": by, ":counted": 0_i64,
+            ":counts": by > 0 && on_profiles, ":forum": self.forum, ":threads": by,
+            ":posts": by * (1 + self.replies), ":newest": 0_i64,
         };
-        tx.execute_all(&[COUNT_ON_PROFILE, ACTIVITY], parameters).await.map(drop)
+        let statements = [add_in_thread, post_count::MARK, tx.on(&forum_count::ADD)];
+        tx.execute_all(&statements, parameters).await.map(drop)
     }
 }
 
-/// Counts all replies of a thread. Reads only an index, because there may be very many replies.
-const PROFILES_OF_REPLIES: &str = "
-    UPDATE member SET post_count = post_count + :by * written.posts
-    FROM (
-        SELECT author_id, count(*) AS posts FROM post
-        WHERE thread_id = :thread AND state = 'visible'
-            AND id <> (SELECT first_post_id FROM thread WHERE id = :thread)
-        GROUP BY author_id
-    ) AS written
-    WHERE member.id = written.author_id";
+/// Adds `:by` to the replies of a thread, and finds its last post: the last visible one, or else the first post.
+pub const COUNT_IN_THREAD: &str = "
+    UPDATE thread SET
+        reply_count = reply_count + :by,
+        (last_post_id, last_author_id, last_activity_at) = (
+            SELECT id, author_id, created_at FROM post
+            WHERE id = coalesce(
+                (
+                    SELECT last.id FROM post AS last
+                    WHERE last.thread_id = thread.id AND last.state = 'visible'
+                    ORDER BY last.created_at DESC, last.id DESC LIMIT 1
+                ),
+                thread.first_post_id
+            )
+        )
+    WHERE id = :thread";
 
-/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts.
+/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts. The
+/// expression of the state keeps SQLite from the index by state, which has all visible posts of the thread.
 const PUBLISH: &str = "
     UPDATE post SET published = TRUE
-    WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
+    WHERE NOT published AND id IN (
+        SELECT CAST(:post AS BIGINT)
+        UNION ALL
+        SELECT id FROM post WHERE thread_id = :thread AND NOT published AND state || '' = 'visible'
+    )
+    RETURNING id";

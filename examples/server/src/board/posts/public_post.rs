@@ -14,11 +14,12 @@ pub const COLUMNS: &str = "
     post.version AS post_version,
     answered.id AS answered_id, answered.state AS answered_state, answered.author_id AS answered_author_id";
 
-/// Joins of the author, the editor and the answered post.
+/// Joins of the author, the editor and the answered post. The addition keeps Postgres from searching for the answered post
+/// among all posts of the thread.
 pub const JOINS: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by
-    LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
+    LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id + 0 = post.thread_id";
 
 /// A post as all callers who see the forum see it: without permissions, and with `in_reply_to` only if the answered post
 /// is visible.

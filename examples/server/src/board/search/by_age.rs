@@ -46,8 +46,9 @@ pub async fn threads_page(
     let limit = search.limit.get();
     let position: Option<[i64; 2]> = search.after_ints()?;
     let start = position.map_or(direction.start(&filter.posts), |[next, _]| next);
-    let listed = position.map(|[next, first_hit]| direction.between(first_hit, next));
-    let listed = listed.filter(|listed| !listed.is_empty());
+    let listed = position
+        .map(|[next, first_hit]| direction.between(first_hit, next))
+        .filter(|listed| !listed.is_empty());
     let mut scan = Scan { connection, filter, direction, work: Work::of_page() };
     let mut ahead = Some(direction.ahead(&filter.posts, start));
     let mut next = None;
@@ -86,9 +87,10 @@ pub async fn threads_page(
             }
         }
     }
-    let first_hit = position.filter(|[next, first_hit]| next != first_hit);
-    let first_hit = first_hit.map(|[_, first_hit]| first_hit);
-    let first_hit = first_hit.or(hits.first().map(|hit| hit.post));
+    let first_hit = position
+        .filter(|[next, first_hit]| next != first_hit)
+        .map(|[_, first_hit]| first_hit)
+        .or(hits.first().map(|hit| hit.post));
     let next = next.map(|next| PageKey::from([next, first_hit.unwrap_or(next)]));
     Ok(Page { items: hits, next })
 }

@@ -199,9 +199,12 @@ impl QueryDialect {
         let terms = || filter.q.iter().flat_map(SearchQuery::terms);
         let mut required = words(required_words(filter.q.as_ref()));
         required.extend(author.map(self.author));
-        let excluded = terms().filter(|term| term.excluded && (self.is_exact)(filter.field));
-        let excluded = excluded.map(|term| index::phrase(&term.text));
-        let excluded = words(excluded.filter(|words| !words.contains(' ')).collect());
+        let excluded_words = terms()
+            .filter(|term| term.excluded && (self.is_exact)(filter.field))
+            .map(|term| index::phrase(&term.text))
+            .filter(|words| !words.contains(' '))
+            .collect();
+        let excluded = words(excluded_words);
         let lookups = (required.len() + excluded.len()) as i64;
         let required = group(&required, self.and);
         let query = match &*excluded {

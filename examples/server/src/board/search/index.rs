@@ -173,8 +173,7 @@ fn first_words(words: &[(String, bool)], max_length: usize) -> String {
 /// Returns all words of the index for a text, separated by spaces.
 #[cfg(test)]
 pub fn fold_words(text: &str) -> String {
-    let words = index_words(text).into_iter();
-    let words: Vec<_> = words.map(|(word, _)| word).collect();
+    let words: Vec<_> = index_words(text).into_iter().map(|(word, _)| word).collect();
     words.join(" ")
 }
 
@@ -339,8 +338,8 @@ mod tests {
         let terms = "CREATE VIRTUAL TABLE term USING fts5vocab (post_text, row)";
         index.execute_batch(terms).unwrap();
         let mut select = index.prepare("SELECT term FROM term ORDER BY term").unwrap();
-        let terms = select.query_map([], |row| row.get(0)).unwrap();
-        let terms: Vec<String> = terms.map(Result::unwrap).collect();
+        let terms: Vec<String> =
+            select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert!(terms.iter().eq(&BTreeSet::from_iter(words.split(' '))));
     }
 }

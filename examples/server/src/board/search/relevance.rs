@@ -54,8 +54,11 @@ impl Position {
         if self.is_repeated() {
             return self;
         }
-        let ends = scanned.matches.last().zip(scanned.matches.first());
-        let ends = ends.map(|(oldest, newest)| (oldest.post, newest.post));
+        let ends = scanned
+            .matches
+            .last()
+            .zip(scanned.matches.first())
+            .map(|(oldest, newest)| (oldest.post, newest.post));
         let (oldest, last) = ends.unwrap_or_default();
         let is_first = self.newest == i64::MAX && ends.is_some();
         let rest = scanned.rest.as_ref().filter(|_| scanned.matches.len() < max_matches);

@@ -453,8 +453,8 @@ mod tests {
                     let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
                     for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
                         let mut scan = scan(&connection, &filter, direction);
-                        let found = scan.matches(first..=last, rows).await.unwrap().matches;
-                        let found = found.into_iter().map(|found| (found.post, found.thread));
+                        let matches = scan.matches(first..=last, rows).await.unwrap().matches;
+                        let found = matches.into_iter().map(|found| (found.post, found.thread));
                         let expected = there.iter().take(rows).map(|id| (*id, 2));
                         assert!(found.eq(expected), "{rows} of 1 in {every}, {direction:?}");
                         there.reverse();
@@ -475,8 +475,8 @@ mod tests {
             let mut pages = 0;
             let mut found = Vec::new();
             while let Some(posts) = rest {
-                let scanned = scan(&connection, &filter, direction).matches(posts, 21).await;
-                let scanned = scanned.unwrap();
+                let scanned =
+                    scan(&connection, &filter, direction).matches(posts, 21).await.unwrap();
                 found.extend(scanned.matches.iter().map(|found| found.post));
                 rest = scanned.rest;
                 pages += 1;

@@ -46,17 +46,19 @@ pub struct Action {
 
 /// Reads are as frequent as writes, and operations are rare. A newcomer edits nothing, because a board chooses whether
 /// an approved post awaits approval again after an edit.
-pub fn action() -> impl Strategy<Value = Action> {
+pub fn any_action() -> impl Strategy<Value = Action> {
     let kind = prop_oneof![8 => select(READS), 8 => select(WRITES), 2 => select(OPERATIONS)];
     let caller = proptest::option::weighted(0.9, 0..MEMBERS.len());
-    let action = (kind, caller, 0..1_000_usize, 0..1_000_usize, any::<bool>());
-    action.prop_map(|(kind, caller, index, other_index, flag)| Action {
-        kind,
-        caller: caller.filter(|member| *member != NEWCOMER || !matches!(kind, Edit | UpdatePoll)),
-        index,
-        other_index,
-        flag,
-    })
+    (kind, caller, 0..1_000_usize, 0..1_000_usize, any::<bool>()).prop_map(
+        |(kind, caller, index, other_index, flag)| Action {
+            kind,
+            caller: caller
+                .filter(|member| *member != NEWCOMER || !matches!(kind, Edit | UpdatePoll)),
+            index,
+            other_index,
+            flag,
+        },
+    )
 }
 
 impl Action {

@@ -30,7 +30,8 @@ const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
 ];
 
 /// Fields that each board chooses, and the random ids of events and requests.
-const IGNORED: &str = "bodyHtml excerpt score lastSeenAt version event requestId";
+const IGNORED: [&str; 7] =
+    ["bodyHtml", "excerpt", "score", "lastSeenAt", "version", "event", "requestId"];
 
 /// An id that is never assigned.
 const UNKNOWN_ID: &str = "0";
@@ -65,8 +66,7 @@ impl ActionRunner {
             let id = fixture.add_forum(&forum).await.unwrap();
             ids.number("forum", &id.to_string());
         }
-        let settings = ApiSettings::default();
-        let api = api_of(fixture.board(), Stores::in_memory(), settings, clock);
+        let api = api_of(fixture.board(), Stores::in_memory(), ApiSettings::default(), clock);
         Self { fixture, api, ids }
     }
 
@@ -91,14 +91,13 @@ impl ActionRunner {
 
     /// Returns the request of an action; `None` for a change by an operator.
     fn request(&self, action: &Action) -> Option<(Method, String, Value)> {
-        let (index, other_index, flag) = (action.index, action.other_index, action.flag);
+        let Action { index, other_index, flag, .. } = *action;
         let id = |kind| self.ids.get(kind, index);
         let forum = id("forum");
         let thread = id("thread");
         let post = id("post");
         let post_path = || {
-            let thread = self.ids.thread_of_post.get(post);
-            let thread = thread.map_or(UNKNOWN_ID, String::as_str);
+            let thread = self.ids.thread_of_post.get(post).map_or(UNKNOWN_ID, String::as_str);
             format!("/threads/{thread}/posts/{post}")
         };
         let (target, target_id) = if flag { ("forum", forum) } else { ("thread", thread) };
@@ -122,9 +121,9 @@ impl ActionRunner {
             Kind::Open => get(format!("/messages/{}", id("message"))),
             Kind::Subscriptions => get(format!("/subscriptions?{limit}")),
             Kind::Start => {
-                let content =
-                    json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true });
-                let poll = flag.then_some(content);
+                let poll = flag.then(
+                    || json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true }),
+                );
                 let new = json!({ "title": "Drinks", "body": WORD, "poll": poll });
                 post_to(format!("/forums/{forum}/threads"), new)
             }
@@ -240,8 +239,7 @@ impl ActionRunner {
 impl Ids {
     /// Returns the id at this index, modulo the number of ids of the kind.
     fn get(&self, kind: &'static str, index: usize) -> &str {
-        let ids = self.by_kind.get(kind);
-        ids.map_or(UNKNOWN_ID, |ids| &ids[index % ids.len()])
+        self.by_kind.get(kind).map_or(UNKNOWN_ID, |ids| &ids[index % ids.len()])
     }
 
     fn count(&self, kind: &'static str) -> usize {
@@ -251,8 +249,7 @@ impl Ids {
     /// Returns the number of an id. Adds the id if it is new.
     fn number(&mut self, kind: &'static str, id: &str) -> usize {
         let ids = self.by_kind.entry(kind).or_default();
-        let known = ids.iter().position(|known| known == id);
-        known.unwrap_or_else(|| {
+        ids.iter().position(|known| known == id).unwrap_or_else(|| {
             ids.push(id.into());
             ids.len() - 1
         })
@@ -263,7 +260,7 @@ impl Ids {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.replace(item)),
             Value::Object(fields) => {
-                fields.retain(|field, _| IGNORED.split(' ').all(|ignored| ignored != field));
+                fields.retain(|field, _| !IGNORED.contains(&&**field));
                 let text = |field| fields.get(field).and_then(Value::as_str);
                 let post = text("postId").or(text("firstPostId"));
                 if let (Some(thread), Some(post)) = (text("threadId"), post) {

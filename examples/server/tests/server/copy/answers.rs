@@ -5,7 +5,7 @@ use std::iter;
 use regex::Regex;
 
 use super::full_board::FullBoard;
-use super::{BACK, LEFT_OUT, SOURCE, checksums, copy, tables, tables_in_postgres};
+use super::{BACK, LEFT_OUT, SOURCE, copied_tables, copy, read_checksums, tables_in_postgres};
 use crate::prelude::*;
 
 const KEY: &str = "--secret-key-file forum.db.key";
@@ -41,10 +41,9 @@ fn a_copy_answers_like_its_source_and_back() {
     let database = Database::new();
     copy_there_and_back(directory, &database);
     assert_catalogs(directory, &database);
-    let list = format!("audit list --json --database {BACK}");
-    let list = directory.run_line(&list, "").json();
-    let entries = list.as_array().unwrap().iter();
-    let copies = entries.filter(|entry| entry["action"] == "database.copied");
+    let list = directory.run_line(&format!("audit list --json --database {BACK}"), "").json();
+    let copies =
+        list.as_array().unwrap().iter().filter(|entry| entry["action"] == "database.copied");
     assert_eq!(copies.count(), 2);
 
     let postgres = database.url();
@@ -58,10 +57,10 @@ fn a_copy_answers_like_its_source_and_back() {
     let id = endpoint_id(&board.endpoint);
     let ping = directory.run_line(&format!("webhook ping {id} {options}"), "");
     assert_eq!(ping.status, 0);
-    let mut received = iter::repeat_with(|| board.receiver.next());
-    let sent = received.find(|received| received.json()["topic"] == "ping");
-    let secret = endpoint_secret(&board.endpoint);
-    assert!(sent.unwrap().is_signed_with(secret));
+    let sent = iter::repeat_with(|| board.receiver.next())
+        .find(|received| received.json()["topic"] == "ping")
+        .unwrap();
+    assert!(sent.is_signed_with(endpoint_secret(&board.endpoint)));
 
     let last =
         &directory.query("SELECT CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'post'")[0];
@@ -78,16 +77,15 @@ fn a_copy_answers_like_its_source_and_back() {
 fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     let postgres = database.url();
     let target = [("FORUM_TO", &*postgres)];
-    let tables = tables(directory);
+    let tables = copied_tables(directory);
     let source = Connection::open(directory.path().join("forum.db")).unwrap();
-    let create = "CREATE TABLE _litestream_seq (id INTEGER)";
-    source.execute_batch(create).unwrap();
+    source.execute_batch("CREATE TABLE _litestream_seq (id INTEGER)").unwrap();
     let there = wait(start(directory.path(), &["copy"], &target));
     source.execute_batch("DROP TABLE _litestream_seq").unwrap();
-    let mut expected = checksums(&there);
+    let mut expected = read_checksums(&there);
     assert!(expected.keys().eq(&tables), "{expected:?}");
     let mut found = tables_in_postgres(database);
-    found.retain(|table| LEFT_OUT.split(' ').all(|left_out| left_out != &**table));
+    found.retain(|table| !LEFT_OUT.contains(&&**table));
     assert!(expected.keys().eq(&found), "{found:?}");
     assert!(there.stdout.contains(KEY), "{there:?}");
     let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
@@ -96,8 +94,9 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     assert_eq!(database.query(copied), ["1"]);
 
     database.query("CREATE SCHEMA other CREATE TABLE thread (id BIGINT)");
-    let copy = format!("copy --database {postgres} --to {BACK} {KEY}");
-    let mut again = checksums(&directory.run_line(&copy, ""));
+    let mut again = read_checksums(
+        &directory.run_line(&format!("copy --database {postgres} --to {BACK} {KEY}"), ""),
+    );
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
     assert_ne!(entries[0], entries[1], "the copy is recorded");
     assert_eq!(again, expected);
@@ -111,8 +110,7 @@ fn assert_catalogs(directory: &ServerDirectory, database: &Database) {
 
     let file = Connection::open(directory.path().join("back.db")).unwrap();
     let source = directory.path().join("forum.db");
-    let attach = "ATTACH ?1 AS source";
-    file.execute(attach, [source.to_str().unwrap()]).unwrap();
+    file.execute("ATTACH ?1 AS source", [source.to_str().unwrap()]).unwrap();
     for catalog in [
         "SELECT type || name || tbl_name || coalesce(sql, '') FROM SCHEMA.sqlite_schema ORDER BY 1",
         "SELECT name || seq FROM SCHEMA.sqlite_sequence ORDER BY name",
@@ -126,8 +124,7 @@ fn assert_catalogs(directory: &ServerDirectory, database: &Database) {
     }
     let check = |pragma: &str| file.query_row(pragma, [], |row| row.get::<_, String>(0));
     assert_eq!(check("PRAGMA integrity_check"), Ok("ok".into()));
-    let violations = check("PRAGMA foreign_key_check");
-    assert!(violations.is_err(), "a row violates a foreign key");
+    assert!(check("PRAGMA foreign_key_check").is_err(), "a row violates a foreign key");
 }
 
 /// Asserts that each caller gets the same responses from all databases.
@@ -135,16 +132,21 @@ fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
     let directory = &board.directory;
     let servers = databases.map(|database| {
         directory.run_line(&format!("board online --database {database}"), "");
-        let budgets = "--token-budget 1000000 --guest-budget 1000000";
-        let options = format!("--database {database} {KEY} --no-worker --surface {surface}");
-        start_server(directory, &format!("{options} {budgets}"))
+        start_server(
+            directory,
+            &format!(
+                "--database {database} {KEY} --no-worker --surface {surface} --token-budget 1000000 \
+                 --guest-budget 1000000"
+            ),
+        )
     });
     // The largest id, and one that does not exist.
     let ids = directory.query(
         "SELECT CAST(max(id) + 1 AS TEXT) FROM (SELECT id FROM forum UNION SELECT id FROM thread UNION SELECT id FROM member)",
     )[0].parse().unwrap();
     for token in board.tokens.values() {
-        let [source, copies @ ..] = servers.each_ref().map(|server| reads(server, token, ids));
+        let [source, copies @ ..] =
+            servers.each_ref().map(|server| read_everything(server, token, ids));
         let found = source.iter().filter(|(_, status, _)| *status == 200);
         assert!(found.count() > 5);
         for copy in copies {
@@ -169,13 +171,12 @@ fn a_board_with_raised_limits_is_copied_to_postgres_and_back() {
         server.run_ok(&format!("setting {key} 1000000"));
     }
     let new = json!({ "title": "a ".repeat(25_500), "body": "a ".repeat(50_500) });
-    let posted = server.post(&alice, "/forums/2/threads", &new);
-    assert_eq!(posted.status, 201);
+    assert_eq!(server.post(&alice, "/forums/2/threads", &new).status, 201);
     let directory = server.stop();
     directory.run_line("board offline", "");
     let database = Database::new();
-    let there = checksums(&copy(&directory, SOURCE, &database.url()));
-    let back = checksums(&copy(&directory, &database.url(), BACK));
+    let there = read_checksums(&copy(&directory, SOURCE, &database.url()));
+    let back = read_checksums(&copy(&directory, &database.url(), BACK));
     assert_eq!(there["post"], back["post"]);
 }
 
@@ -186,13 +187,14 @@ fn start_server(directory: &ServerDirectory, options: &str) -> Server {
 }
 
 /// All responses to reads of a caller: resources with ids from 1 to `ids`, and lists to the last page.
-fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
+fn read_everything(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
     let each = |prefix: &str, suffix: &str| -> Vec<String> {
-        let paths = (1..=ids).map(|id| format!("/{prefix}/{id}{suffix}"));
-        paths.collect()
+        (1..=ids).map(|id| format!("/{prefix}/{id}{suffix}")).collect()
     };
-    let lists = "/me /forums /messages?limit=1 /messages?folder=sent /subscriptions?limit=1";
-    let mut paths: Vec<String> = lists.split(' ').map(str::to_owned).collect();
+    let mut paths = Vec::from(
+        ["/me", "/forums", "/messages?limit=1", "/messages?folder=sent", "/subscriptions?limit=1"]
+            .map(str::to_owned),
+    );
     for word in ["tea", "чай", "kept", "edited", "deleted", "awaits"] {
         paths.push(format!("/search?q={}&limit=2", urlencoded(word)));
     }

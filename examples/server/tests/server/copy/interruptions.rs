@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use super::{BACK, SOURCE, checksums, copy, tables_in_postgres, wait_until};
+use super::{BACK, SOURCE, copy, read_checksums, tables_in_postgres, wait_until};
 use crate::prelude::*;
 use crate::proxy::Proxy;
 
@@ -28,10 +28,11 @@ impl CopiedBoard {
         let proxy = || Proxy::start(&postgres.url(), u64::MAX);
         let there = proxy();
         let back = proxy();
-        let checksums = checksums(&copy(&directory, SOURCE, &there.url));
+        let checksums = read_checksums(&copy(&directory, SOURCE, &there.url));
         // The board is offline, so that the option has no effect.
-        let online = format!("copy --online --database {} --to {BACK}", back.url);
-        self::checksums(&directory.run_line(&online, ""));
+        read_checksums(
+            &directory.run_line(&format!("copy --online --database {} --to {BACK}", back.url), ""),
+        );
         let bytes = |proxy: Proxy| proxy.forwarded.load(Ordering::SeqCst);
         let board = Self {
             directory,
@@ -53,13 +54,13 @@ impl CopiedBoard {
     fn copy_to_postgres(&self, database: &Database) {
         assert!(tables_in_postgres(database).is_empty());
         let copied = copy(&self.directory, SOURCE, &database.url());
-        assert_eq!(checksums(&copied), self.checksums);
+        assert_eq!(read_checksums(&copied), self.checksums);
     }
 
     /// Copies into a new file, after an attempt that failed.
     fn copy_to_sqlite(&self) {
         assert!(!self.back().exists());
-        let mut copied = checksums(&copy(&self.directory, &self.postgres.url(), BACK));
+        let mut copied = read_checksums(&copy(&self.directory, &self.postgres.url(), BACK));
         let entries = "forum_api_audit_log".to_owned();
         copied.insert(entries.clone(), self.checksums[&entries].clone());
         assert_eq!(copied, self.checksums);
@@ -71,8 +72,7 @@ impl CopiedBoard {
     }
 
     fn remove_back(&self) {
-        let files = self.directory.files().into_iter();
-        for file in files.filter(|file| file.starts_with("back.db")) {
+        for file in self.directory.files().iter().filter(|file| file.starts_with("back.db")) {
             fs::remove_file(self.directory.path().join(file)).unwrap();
         }
     }
@@ -152,8 +152,7 @@ fn a_lost_connection_leaves_no_board() {
         proxy.close_connections();
         let ended = wait(child);
         let message = ended.error_message();
-        let start = "cannot copy the table \"post\": ";
-        assert!(message.starts_with(start), "{message}");
+        assert!(message.starts_with("cannot copy the table \"post\": "), "{message}");
     };
     let database = Database::new();
     let proxy = Proxy::start(&database.url(), board.bytes_to_postgres / 4);
@@ -172,13 +171,21 @@ fn a_second_copy_into_the_same_target_is_refused() {
     let board = CopiedBoard::create();
     let target = Database::new();
     let source = &board.postgres;
-    let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
-    let refused = "another copy writes the target";
-    let lock_source = "BEGIN; LOCK TABLE post";
-    let refused_back = "a process uses the database; stop it first";
     for (from, to, database, lock, reason) in [
-        (SOURCE, &*target.url(), &target, lock, refused),
-        (&source.url(), BACK, source, lock_source, refused_back),
+        (
+            SOURCE,
+            &*target.url(),
+            &target,
+            "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))",
+            "another copy writes the target",
+        ),
+        (
+            &source.url(),
+            BACK,
+            source,
+            "BEGIN; LOCK TABLE post",
+            "a process uses the database; stop it first",
+        ),
     ] {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let other = runtime.block_on(database.connect());
@@ -190,6 +197,6 @@ fn a_second_copy_into_the_same_target_is_refused() {
         let second = copy(&board.directory, from, to);
         assert_eq!(second.error_message(), reason);
         drop((other, runtime));
-        checksums(&wait(first));
+        read_checksums(&wait(first));
     }
 }

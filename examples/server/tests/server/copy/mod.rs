@@ -14,15 +14,21 @@ const SOURCE: &str = "sqlite:forum.db";
 const BACK: &str = "sqlite:back.db";
 
 /// Tables that are not copied, in either database.
-const LEFT_OUT: &str =
-    "access_version board_migrations forum_api_migrations post_text session sign_in_prefix";
+const LEFT_OUT: [&str; 6] = [
+    "access_version",
+    "board_migrations",
+    "forum_api_migrations",
+    "post_text",
+    "session",
+    "sign_in_key",
+];
 
 /// The tables of a SQLite board that are copied.
-fn tables(directory: &ServerDirectory) -> Vec<String> {
+fn copied_tables(directory: &ServerDirectory) -> Vec<String> {
     let find = "SELECT name FROM pragma_table_list
         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
     let mut tables = directory.query(find);
-    tables.retain(|table| LEFT_OUT.split(' ').all(|left_out| left_out != &**table));
+    tables.retain(|table| !LEFT_OUT.contains(&&**table));
     tables
 }
 
@@ -31,14 +37,15 @@ fn copy(directory: &ServerDirectory, from: &str, to: &str) -> ExitedProcess {
 }
 
 /// The printed rows and checksums of all tables.
-fn checksums(copied: &ExitedProcess) -> BTreeMap<String, String> {
+fn read_checksums(copied: &ExitedProcess) -> BTreeMap<String, String> {
     assert_eq!((copied.status, &*copied.stderr), (0, ""), "{copied:?}");
     let lines = copied.stdout.lines().skip(1);
-    let cells = lines.map_while(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        [table, rows, checksum] => Some((table.to_owned(), format!("{rows} {checksum}"))),
-        _ => None,
-    });
-    cells.collect()
+    lines
+        .map_while(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [table, rows, checksum] => Some((table.to_owned(), format!("{rows} {checksum}"))),
+            _ => None,
+        })
+        .collect()
 }
 
 /// All tables of a Postgres database.

@@ -36,13 +36,22 @@ CREATE TABLE forum (
     description TEXT NOT NULL,
     read_groups TEXT,
     start_groups TEXT,
-    reply_groups TEXT,
-    thread_count INTEGER NOT NULL DEFAULT 0,
-    post_count INTEGER NOT NULL DEFAULT 0,
-    last_activity_at INTEGER,
-    -- Time of the newest thread or reply, also after its deletion. A new thread or reply has at least this time.
-    newest_at INTEGER NOT NULL DEFAULT 0
+    reply_groups TEXT
 ) STRICT;
+
+-- Counts of a forum: each is the sum of the forum's rows. On SQLite, a forum has one row, unless its board was copied from
+-- Postgres.
+CREATE TABLE forum_count (
+    id INTEGER PRIMARY KEY,
+    forum_id INTEGER NOT NULL REFERENCES forum ON DELETE CASCADE,
+    thread_count INTEGER NOT NULL,
+    post_count INTEGER NOT NULL,
+    -- Time of the newest counted thread or reply, also after its deletion; 0 if there is none. A new thread or reply has
+    -- at least the newest time of its forum.
+    newest_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX forum_count_by_forum ON forum_count (forum_id, id);
 
 CREATE TABLE forum_moderator (
     forum_id INTEGER NOT NULL REFERENCES forum ON DELETE CASCADE,
@@ -53,10 +62,11 @@ CREATE TABLE forum_moderator (
 -- One row with a random number, which each change of a setting, or of the groups or the moderators of a forum, replaces.
 -- Processes keep the settings, and the groups and moderators of all forums, as long as the number stays the same.
 CREATE TABLE access_version (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO access_version VALUES (random());
+INSERT INTO access_version (id, version) VALUES (1, random());
 
 CREATE TRIGGER access_with_new_setting AFTER INSERT ON setting BEGIN
     UPDATE access_version SET version = random();
@@ -108,6 +118,8 @@ CREATE TABLE thread (
     -- Author of the last post; the account can be removed.
     last_author_id INTEGER,
     last_number INTEGER NOT NULL DEFAULT 0,
+    -- Time of the newest post in any state, also after its removal.
+    newest_at INTEGER NOT NULL DEFAULT 0,
     reply_count INTEGER NOT NULL DEFAULT 0,
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
@@ -115,7 +127,12 @@ CREATE TABLE thread (
     title_words TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
+-- The state precedes the order, so that a list does not read the threads that its caller does not see.
+CREATE INDEX thread_by_activity ON thread (forum_id, state, last_activity_at DESC, id DESC);
+CREATE INDEX thread_by_forum ON thread (forum_id, id);
+CREATE INDEX thread_by_author ON thread (author_id);
+CREATE INDEX thread_waiting ON thread (forum_id, author_id, last_activity_at DESC, id DESC)
+WHERE state = 'awaiting_approval';
 
 CREATE TABLE post (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -144,13 +161,36 @@ CREATE TABLE post (
     body_words TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX post_by_order ON post (thread_id, created_at, id);
+-- As for threads, the state precedes the order.
+CREATE INDEX post_by_order ON post (thread_id, state, created_at, id);
+CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE state = 'awaiting_approval';
+CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
--- Counts the posts of each author in a thread that is deleted or restored.
-CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
+CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
 CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
+
+-- Number of visible posts of each author in a thread, and the part of it that `member.post_count` includes: all while the
+-- thread is visible in a forum that members can read, and otherwise none.
+CREATE TABLE thread_author (
+    thread_id INTEGER NOT NULL REFERENCES thread ON DELETE CASCADE,
+    author_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    post_count INTEGER NOT NULL,
+    counted INTEGER NOT NULL,
+    PRIMARY KEY (thread_id, author_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX thread_author_by_author ON thread_author (author_id);
+
+-- Threads that were hidden or shown, and whose authors are recounted in batches. Meanwhile profiles show the difference.
+CREATE TABLE thread_recount (
+    thread_id INTEGER PRIMARY KEY REFERENCES thread ON DELETE CASCADE,
+    -- Whether `member.post_count` is to include the posts of the thread.
+    counts INTEGER NOT NULL,
+    -- The authors with ids up to this one are recounted.
+    last_author_id INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 -- Edits of posts and polls by a member in the hour before the member's latest edit.
 CREATE TABLE member_edit (
@@ -192,20 +232,26 @@ CREATE TABLE poll_option (
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
     position INTEGER NOT NULL,
     text TEXT NOT NULL,
-    votes INTEGER NOT NULL DEFAULT 0
+    votes INTEGER NOT NULL DEFAULT 0,
+    -- The option is not shown, and its votes are removed in batches.
+    removed INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE INDEX poll_option_by_position ON poll_option (poll_id, position);
+CREATE INDEX poll_option_removed ON poll_option (id) WHERE removed;
 
 -- A vote of a member. It still counts when the account is gone.
 CREATE TABLE ballot (
     id INTEGER PRIMARY KEY,
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
     member_id INTEGER REFERENCES member ON DELETE SET NULL,
+    -- Number of options of the vote.
+    choices INTEGER NOT NULL DEFAULT 0,
     UNIQUE (poll_id, member_id)
 ) STRICT;
 
 CREATE INDEX ballot_by_member ON ballot (member_id);
+CREATE INDEX ballot_by_choices ON ballot (poll_id, choices);
 
 -- Options of a vote, at least one.
 CREATE TABLE vote (
@@ -313,13 +359,11 @@ CREATE TABLE session (
     used_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Hashes of the address prefixes from which a member has signed in, at most 16 for a member.
-CREATE TABLE sign_in_prefix (
-    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
-    hash BLOB NOT NULL,
-    used_at INTEGER NOT NULL,
-    PRIMARY KEY (member_id, hash)
-) STRICT, WITHOUT ROWID;
+-- Key that signs the cookies of browsers that have signed in.
+CREATE TABLE sign_in_key (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    key BLOB NOT NULL
+) STRICT;
 
 CREATE INDEX session_by_member ON session (member_id);
 CREATE INDEX session_by_use ON session (used_at);

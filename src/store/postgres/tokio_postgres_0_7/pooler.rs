@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
-use super::error::{NO_SESSION, PostgresError};
-use super::execute::Result;
+use super::error::NO_SESSION;
 use super::session::CONNECT_TIMEOUT;
+use crate::store::postgres::PostgresError;
 
 /// Selects whether a pooler is between the program and Postgres. A pooler sets the application name with a statement;
 /// without a pooler it is a start-up option.
@@ -39,7 +39,7 @@ const UNPREPARED_CODES: [SqlState; 2] =
 /// - does not support prepared statements in transaction mode, or
 /// - is in transaction mode, and the database or the role has a default isolation level other than `READ COMMITTED` or
 ///   a timeout below 10 s.
-pub async fn check_pooler(pool: &Pool) -> Result<()> {
+pub async fn check_pooler(pool: &Pool) -> Result<(), PostgresError> {
     let first = pool.get().await?;
     if !respond(first.query_one(IS_POOLED, &[])).await?.try_get(0)? {
         return Ok(());
@@ -59,7 +59,7 @@ pub async fn check_pooler(pool: &Pool) -> Result<()> {
     Ok(())
 }
 
-async fn check_session(client: &Client) -> Result<()> {
+async fn check_session(client: &Client) -> Result<(), PostgresError> {
     let check = async {
         let statement = client.prepare_cached(CHECK).await?;
         client.query_one(&statement, &[]).await
@@ -79,7 +79,9 @@ async fn check_session(client: &Client) -> Result<()> {
 }
 
 /// Waits for the response to a query, for at most [`CONNECT_TIMEOUT`].
-async fn respond(query: impl Future<Output = Result<Row, tokio_postgres::Error>>) -> Result<Row> {
+async fn respond(
+    query: impl Future<Output = Result<Row, tokio_postgres::Error>>,
+) -> Result<Row, PostgresError> {
     let Ok(response) = timeout(CONNECT_TIMEOUT, query).await else {
         return Err(PostgresError::unusable(NO_SESSION));
     };

@@ -3,14 +3,10 @@
 use deadpool_postgres::Pool;
 use tokio_postgres::GenericClient;
 
-use super::PostgresError;
 use super::pooler::check_pooler;
-use super::session::{check_encoding, check_isolation};
-use crate::store::migrations::migrations;
+use crate::store::postgres::check::{check_encoding, check_isolation};
+use crate::store::postgres::{MIGRATIONS, PostgresError};
 use crate::store::{Migrations, SchemaStatus};
-
-/// Migrations of the library's tables.
-pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");
 
 /// Selects the settings that can differ in a host's own pool.
 const SESSION: &str =
@@ -31,15 +27,6 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     transaction.batch_execute(unlimited).await?;
     apply_migrations(&*transaction, &MIGRATIONS).await?;
     Ok(transaction.commit().await?)
-}
-
-/// Compares the applied migrations of the library's tables with the program's. Changes nothing.
-///
-/// # Errors
-/// [`PostgresError`] if Postgres is unreachable, or an applied migration differs from the program's migration at the
-/// same position.
-pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
-    migration_status(&**pool.get().await?, &MIGRATIONS).await
 }
 
 /// Applies the missing migrations in a transaction at the isolation level `READ COMMITTED`, which the caller has begun.

@@ -25,8 +25,8 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsConnector, client};
 
-use super::PostgresError;
 use crate::runtime::BoxFuture;
+use crate::store::postgres::PostgresError;
 use crate::tls::{self, forward_writes};
 
 /// Protocol name that libpq sends.

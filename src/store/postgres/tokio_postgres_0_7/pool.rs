@@ -9,14 +9,14 @@ use deadpool_postgres::{
 };
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
-use tokio_postgres::error::{DbError, Severity, SqlState};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, Error};
 
-use super::error::PostgresError;
 use super::hosts::{Hosts, urls_of_hosts};
 use super::session::{CONNECT_TIMEOUT, begin_session};
 use super::tls::TlsMode;
 use crate::lock::lock;
+use crate::store::postgres::PostgresError;
 
 /// Timeout of a new connection to one of several hosts.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -39,9 +39,6 @@ const CHECK_INTERVAL: usize = 64;
 
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Limit of the wait for the result of a read. It is longer than the timeout of a statement.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
@@ -189,13 +186,12 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     Ok(config)
 }
 
-/// Changes a table, and writes a temporary file of 4 MiB, because the pages exceed `work_mem`.
+/// Commits a change of a table for which a file of the database grows by a page: the inserted text cannot be compressed.
+/// The row has a step that no migration has, and is removed in the same transaction.
 const PROBE: &str = "
-    UPDATE forum_api_migrations SET step = step;
-    SET LOCAL work_mem = '64kB';
-    SET LOCAL temp_tablespaces = '';
-    WITH written AS MATERIALIZED (SELECT repeat(' ', 8192) AS page FROM generate_series(1, 512))
-    SELECT count(page) FROM written";
+    INSERT INTO forum_api_migrations (step, name, checksum)
+    SELECT -1 - floor(random() * 2000000000)::INTEGER, '', string_agg(md5(random()::TEXT), '') FROM generate_series(1, 256);
+    DELETE FROM forum_api_migrations WHERE step < 0";
 
 /// Closes a connection whose statement failed with this code, if the server is shutting down or no longer accepts writes
 /// (SQLSTATE class 57P, and 25006). Also closes the idle connections of the pool, so that the next attempt opens a new
@@ -223,52 +219,27 @@ pub fn forget_if_outdated(client: &Client, code: &SqlState) {
     }
 }
 
-/// Waits up to 15 s for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and then drops
-/// it. A connection can stop responding without an error.
+/// Checks that the database accepts writes: commits a change of the library's table of migrations that leaves no row, and
+/// needs 8 KiB on the disk of the database. A smaller write can succeed on a full disk.
 ///
-/// # Errors
-/// The errors of `operation`. After the timeout, a [`PostgresError`] with an
-/// [`OverloadedError`](crate::host::OverloadedError) as its source.
-pub async fn limit_wait<T, E: From<PostgresError>>(
-    operation: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let no_response = |_| Err(PostgresError::not_run("no response from Postgres").into());
-    let result = timeout(RESPONSE_TIMEOUT, operation).await;
-    result.unwrap_or_else(no_response)
-}
-
-/// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file
-/// on the disk of the database, and rolls back. A small write can succeed on a full disk.
+/// With synchronous replication, the commit waits for the standbys without a limit. If the future is dropped before, the
+/// connection stays occupied. A caller with a time limit awaits the same future again instead of calling this function
+/// again.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the database is read-only or full, or the library's tables do not exist.
 pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
-    let mut client = pool.get().await?;
-    let change = async {
-        let transaction = client.transaction().await?;
-        transaction.batch_execute(PROBE).await?;
-        transaction.rollback().await
-    };
-    let changed = match change.await {
-        // `temp_file_limit` is lower than the probe.
-        Err(error) if error.code() == Some(&SqlState::CONFIGURATION_LIMIT_EXCEEDED) => Ok(()),
-        changed => changed,
-    };
+    let client = pool.get().await?;
+    let changed = client.batch_execute(PROBE).await;
     finish(client, changed)
 }
 
-/// Releases the connection of a statement, and returns the result. A statement has no effect if Postgres reports an error
-/// and keeps the connection.
+/// Releases the connection of a statement, and returns the result.
 pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
     result.map_err(|error| {
-        let severity = error.as_db_error().and_then(DbError::parsed_severity);
         if let Some(code) = error.code() {
             close_if_lost(client, code);
         }
-        let error = PostgresError::from(error);
-        match severity {
-            Some(Severity::Error) => error.without_effect(),
-            _ => error,
-        }
+        PostgresError::from(error).of_statement()
     })
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, HookError};
 use tokio::time::timeout;
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, SimpleQueryMessage};
 
-use super::error::{NO_SESSION, PostgresError};
+use super::error::NO_SESSION;
+use crate::store::postgres::check::check_encoding;
 
 /// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,7 +27,7 @@ pub(super) async fn begin_session(
 ) -> Result<(), HookError> {
     let limit = if has_limit { "" } else { LIMIT };
     let sql = format!("{limit}{BEGIN_SESSION}");
-    let begun = timeout(CONNECT_TIMEOUT, client.simple_query(&sql)).await;
+    let begun = timeout(CONNECT_TIMEOUT, run_unless_canceled(client, &sql)).await;
     let messages =
         begun.map_err(|_| HookError::message(NO_SESSION))?.map_err(HookError::Backend)?;
     let encoding = messages.iter().find_map(|message| match message {
@@ -36,23 +38,16 @@ pub(super) async fn begin_session(
         .map_err(|error| HookError::message(error.to_string()))
 }
 
-/// Fails if the encoding of a database is not UTF8.
-pub(super) fn check_encoding(encoding: &str) -> Result<(), PostgresError> {
-    if encoding == "UTF8" {
-        return Ok(());
+/// Runs statements, and again if Postgres cancels one of them: [`LIMIT`] itself has the default limit of the database or
+/// the role, which can be a millisecond.
+async fn run_unless_canceled(
+    client: &ClientWrapper,
+    sql: &str,
+) -> Result<Vec<SimpleQueryMessage>, Error> {
+    loop {
+        match client.simple_query(sql).await {
+            Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {}
+            run => return run,
+        }
     }
-    Err(PostgresError::unusable(format_args!(
-        "the encoding of the database is {encoding}; create the database with the encoding UTF8"
-    )))
-}
-
-/// Fails if the default isolation level of a connection is not `READ COMMITTED`.
-pub(super) fn check_isolation(isolation: &str) -> Result<(), PostgresError> {
-    if isolation == "read committed" {
-        return Ok(());
-    }
-    Err(PostgresError::unusable(format_args!(
-        "the default isolation level of the connection is {isolation}; set default_transaction_isolation to \
-         'read committed'"
-    )))
 }

@@ -1,0 +1,94 @@
+//! Number of posts on the profile of a member.
+//!
+//! The posts of a thread count while the thread is visible in a forum that members can read. A thread can have any number of
+//! authors, so hiding or showing it only marks it in `thread_recount`, and [`recount_batch`] then changes the counts of its
+//! authors. Meanwhile [`SHOWN`] adds the difference.
+
+use forum_api::host::BoardResult;
+
+use crate::board::db::{Transaction, bind};
+
+/// The number that the profile of the row `member` shows.
+pub const SHOWN: &str = "
+    member.post_count + coalesce((
+        SELECT CAST(sum((
+            SELECT CASE WHEN thread_recount.counts THEN thread_author.post_count ELSE 0 END - thread_author.counted
+            FROM thread_author
+            WHERE thread_author.thread_id = thread_recount.thread_id AND thread_author.author_id = member.id
+        )) AS BIGINT)
+        FROM thread_recount
+    ), 0)";
+
+/// Adds `:added` visible posts of `:author` to `:thread`, of which `:counted` count on the profile. The author is null if
+/// the account is removed.
+pub const ADD: [&str; 2] = [
+    "INSERT INTO thread_author (thread_id, author_id, post_count, counted)
+    SELECT CAST(:thread AS BIGINT), CAST(:author AS BIGINT), CAST(:added AS BIGINT), CAST(:counted AS BIGINT)
+    WHERE CAST(:author AS BIGINT) IS NOT NULL AND CAST(:added AS BIGINT) <> 0
+    ON CONFLICT (thread_id, author_id) DO UPDATE SET
+        post_count = thread_author.post_count + excluded.post_count,
+        counted = thread_author.counted + excluded.counted",
+    "UPDATE member SET post_count = post_count + :counted WHERE id = :author",
+];
+
+/// Marks `:thread` for a recount. `:counts` is true if its posts are to count on profiles.
+pub const MARK: &str = "
+    INSERT INTO thread_recount (thread_id, counts) VALUES (:thread, :counts)
+    ON CONFLICT (thread_id) DO UPDATE SET counts = excluded.counts, last_author_id = 0";
+
+/// Maximum number of authors whose posts one transaction recounts.
+const MAX_AUTHORS: i64 = 50;
+
+/// Returns a marked thread; `None` if no thread is marked.
+pub async fn marked_thread(tx: &Transaction<'_>) -> BoardResult<Option<i64>> {
+    let find = "SELECT thread_id FROM thread_recount ORDER BY thread_id LIMIT 1";
+    tx.first(find, &[], |row| row.value("thread_id")).await
+}
+
+/// The next authors of a marked thread.
+#[derive(Debug)]
+pub struct RecountBatch {
+    thread: i64,
+    /// Ids in ascending order. Their rows are locked before the batch is written.
+    pub authors: Vec<i64>,
+}
+
+impl RecountBatch {
+    /// Returns the next authors of a thread, whose row is locked. A thread that is not marked has none.
+    pub async fn of_thread(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
+        let find = "
+            SELECT author_id FROM thread_author
+            WHERE thread_id = :thread
+                AND author_id > (SELECT last_author_id FROM thread_recount WHERE thread_id = :thread)
+            ORDER BY author_id LIMIT :rows";
+        let parameters = bind! { ":thread": thread, ":rows": MAX_AUTHORS };
+        let authors = tx.all(find, parameters, |row| row.value("author_id")).await?;
+        Ok(Self { thread, authors })
+    }
+
+    /// Counts or removes the posts of these authors on their profiles. Removes the mark of the thread after its last authors.
+    pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<()> {
+        const COUNT: [&str; 3] = [
+            "UPDATE member SET post_count = post_count + part.difference
+            FROM (
+                SELECT author_id, CASE WHEN counts THEN post_count ELSE 0 END - counted AS difference
+                FROM thread_author JOIN thread_recount ON thread_recount.thread_id = thread_author.thread_id
+                WHERE thread_author.thread_id = :thread AND author_id > last_author_id AND author_id <= :last
+            ) AS part
+            WHERE member.id = part.author_id",
+            "UPDATE thread_author SET counted = CASE WHEN counts THEN post_count ELSE 0 END
+            FROM thread_recount
+            WHERE thread_recount.thread_id = :thread AND thread_author.thread_id = :thread
+                AND author_id > last_author_id AND author_id <= :last",
+            "UPDATE thread_recount SET last_author_id = :last WHERE thread_id = :thread",
+        ];
+        if let Some(last) = self.authors.last() {
+            tx.execute_all(&COUNT, bind! { ":thread": self.thread, ":last": last }).await?;
+        }
+        if (self.authors.len() as i64) < MAX_AUTHORS {
+            let unmark = "DELETE FROM thread_recount WHERE thread_id = ?1";
+            tx.execute(unmark, bind![self.thread]).await?;
+        }
+        Ok(())
+    }
+}

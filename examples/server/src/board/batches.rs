@@ -1,0 +1,58 @@
+//! Changes of many rows that commands leave to batches: each batch is a short transaction, so that other writes do not wait.
+//!
+//! A command writes what is left to do with its change. After a crash, the batches go on. Reads are correct before, so
+//! that nothing depends on the time of a batch.
+
+use std::time::Duration;
+
+use forum_api::host::BoardResult;
+
+use super::ReferenceBoard;
+use super::accounts::post_count::{self, RecountBatch};
+use super::db::Transaction;
+use super::locks::{self, LockTarget};
+use super::polls::option_removal;
+
+/// Time between two looks for changes that are left to do.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time between two batches, for other writes.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl ReferenceBoard {
+    /// Runs the next batch. Returns `false` if nothing is left to do.
+    pub async fn run_batch(&self) -> BoardResult<bool> {
+        self.database.write_background(|tx| Box::pin(run(tx))).await
+    }
+
+    /// Runs batches whenever commands have left changes. Never returns.
+    pub async fn run_batches_periodically(&self) {
+        loop {
+            let pause = match self.run_batch().await {
+                Ok(true) => PAUSE,
+                Ok(false) => INTERVAL,
+                Err(error) => {
+                    tracing::error!(%error, "failed to run a batch; trying again");
+                    INTERVAL
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+async fn run(tx: &Transaction<'_>) -> BoardResult<bool> {
+    if let Some(thread) = post_count::marked_thread(tx).await? {
+        LockTarget::Thread(thread).lock(tx, None).await?;
+        let batch = RecountBatch::of_thread(tx, thread).await?;
+        locks::members(tx, &batch.authors).await?;
+        batch.write(tx).await?;
+        return Ok(true);
+    }
+    let Some(poll) = option_removal::unfinished_poll(tx).await? else {
+        return Ok(false);
+    };
+    LockTarget::Poll(poll).lock(tx, None).await?;
+    option_removal::run_batch(tx, poll).await?;
+    Ok(true)
+}

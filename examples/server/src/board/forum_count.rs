@@ -1,0 +1,44 @@
+//! Counts of the visible threads and posts of forums, and the times of their newest posts.
+//!
+//! A forum has several rows of counts. On Postgres, a command counts in a row that no other command has locked, and adds
+//! a row if all of them are locked. Commands in different threads of a forum therefore never wait for each other.
+
+use std::sync::LazyLock;
+
+/// Adds `:threads` and `:posts` to the counts of `:forum`, of which `:newest` is the time of the newest. The statements
+/// for SQLite and for Postgres.
+pub static ADD: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let sqlite = "(SELECT min(id) FROM forum_count WHERE forum_id = :forum)";
+    let postgres = "coalesce(
+        (SELECT id FROM forum_count WHERE forum_id = :forum ORDER BY id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+        nextval(pg_get_serial_sequence('forum_count', 'id'))
+    )";
+    [("max", sqlite), ("greatest", postgres)].map(|(later, id)| {
+        format!(
+            "INSERT INTO forum_count (id, forum_id, thread_count, post_count, newest_at)
+            VALUES ({id}, :forum, :threads, :posts, :newest)
+            ON CONFLICT (id) DO UPDATE SET
+                thread_count = forum_count.thread_count + excluded.thread_count,
+                post_count = forum_count.post_count + excluded.post_count,
+                newest_at = {later}(forum_count.newest_at, excluded.newest_at)"
+        )
+    })
+});
+
+/// Returns a query of the time of the newest thread or reply of a forum, also after its deletion. A thread or reply of a
+/// command that has not committed yet can be newer.
+pub fn newest(forum: &str) -> String {
+    format!("(SELECT coalesce(max(newest_at), 0) FROM forum_count WHERE forum_id = {forum})")
+}
+
+/// Columns of the counts of a forum.
+pub const COLUMNS: &str = "coalesce(counted.thread_count, 0) AS thread_count, coalesce(counted.post_count, 0) AS post_count";
+
+/// The join that [`COLUMNS`] needs.
+pub const JOIN: &str = "
+    LEFT JOIN (
+        SELECT
+            forum_id, CAST(sum(thread_count) AS BIGINT) AS thread_count,
+            CAST(sum(post_count) AS BIGINT) AS post_count
+        FROM forum_count GROUP BY forum_id
+    ) AS counted ON counted.forum_id = forum.id";

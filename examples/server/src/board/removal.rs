@@ -1,0 +1,173 @@
+//! Removal of the content of a member in batches, before the account is erased. Each batch is a short transaction after which
+//! all counters are right, so that an erasure that ended between two batches can be repeated.
+
+use forum_api::host::{BoardError, BoardResult};
+
+use super::db::{Transaction, bind, json};
+use super::locks::LockTarget;
+use super::posts::post_row;
+
+/// Maximum number of rows that a batch removes.
+const MAX_ROWS: i64 = 100;
+
+/// The content of a member that is not removed yet.
+#[derive(Clone, Copy, Debug)]
+pub struct ContentOfMember {
+    member: i64,
+    /// Whether posts are removed. They otherwise stay without author.
+    with_posts: bool,
+    /// Time and id of the last post that is done.
+    after: (i64, i64),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OwnPost {
+    id: i64,
+    thread: i64,
+    is_first: bool,
+    written_at: i64,
+}
+
+impl ContentOfMember {
+    pub const fn new(member: i64, with_posts: bool) -> Self {
+        Self { member, with_posts, after: (i64::MIN, 0) }
+    }
+
+    /// Removes the next rows. Returns what is left; `None` at its end. The threads that the member started, and their first
+    /// posts, are left.
+    ///
+    /// # Errors
+    /// If posts are removed, and a thread of the member is not deleted.
+    pub async fn remove_batch(mut self, tx: &Transaction<'_>) -> BoardResult<Option<Self>> {
+        let posts = self.next_posts(tx).await?;
+        let Some(next) = posts.first() else {
+            return Ok(remove_messages(tx, self.member).await?.then_some(self));
+        };
+        let done = if !self.with_posts {
+            remove_author(tx, &posts).await?;
+            posts.last()
+        } else if next.is_first {
+            remove_replies(tx, next.thread).await?.then_some(next)
+        } else {
+            let replies: Vec<_> = posts.iter().take_while(|post| !post.is_first).collect();
+            let ids: Vec<_> = replies.iter().map(|post| post.id).collect();
+            remove_posts(tx, &ids).await?;
+            replies.last().copied()
+        };
+        if let Some(done) = done {
+            self.after = (done.written_at, done.id);
+        }
+        Ok(Some(self))
+    }
+
+    async fn next_posts(&self, tx: &Transaction<'_>) -> BoardResult<Vec<OwnPost>> {
+        let find = "
+            SELECT id, thread_id, number = 1 AS is_first, written_at FROM post
+            WHERE author_id = :member AND (written_at, id) > (:time, :post)
+            ORDER BY written_at, id LIMIT :rows";
+        let (time, post) = self.after;
+        let parameters = bind! {
+            ":member": self.member, ":time": time, ":post": post, ":rows": MAX_ROWS,
+        };
+        tx.all(find, parameters, |row| {
+            Ok(OwnPost {
+                id: row.value("id")?,
+                thread: row.value("thread_id")?,
+                is_first: row.value("is_first")?,
+                written_at: row.value("written_at")?,
+            })
+        })
+        .await
+    }
+}
+
+async fn remove_author(tx: &Transaction<'_>, posts: &[OwnPost]) -> BoardResult<()> {
+    let update = "
+        UPDATE post SET author_id = NULL
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    let ids: Vec<_> = posts.iter().map(|post| post.id).collect();
+    tx.execute(update, bind![json(&ids)?]).await.map(drop)
+}
+
+/// Removes posts that are deleted or belong to a deleted thread. A rating of a removed post does not count
+/// as one by its rater, because it would become a rating without a post.
+async fn remove_posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
+    const STATEMENTS: [&str; 3] = [
+        "UPDATE rating SET rater_id = NULL
+        WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
+        "UPDATE forum_api_idempotency_keys
+        SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
+        WHERE post_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1))",
+        "DELETE FROM post
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
+            AND (
+                state = 'deleted'
+                OR (SELECT thread.state FROM thread WHERE thread.id = post.thread_id) = 'deleted'
+            )",
+    ];
+    let ids = json(posts)?;
+    for statement in STATEMENTS {
+        tx.execute(statement, bind![ids]).await?;
+    }
+    Ok(())
+}
+
+/// Removes replies of a deleted thread. Returns whether none is left.
+async fn remove_replies(tx: &Transaction<'_>, thread: i64) -> BoardResult<bool> {
+    const COUNT_OF_AUTHORS: &str = "
+        UPDATE thread_author SET post_count = post_count - part.posts
+        FROM (
+            SELECT author_id, count(*) AS posts FROM post
+            WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:posts)) AND state = 'visible'
+            GROUP BY author_id
+        ) AS part
+        WHERE thread_author.thread_id = :thread AND thread_author.author_id = part.author_id";
+    LockTarget::Thread(thread).lock(tx, None).await?;
+    let is_restored = "SELECT 1 FROM thread WHERE id = ?1 AND state <> 'deleted'";
+    if tx.any(is_restored, bind![thread]).await? {
+        let reason = "a post of the member was restored meanwhile; run the command again";
+        return Err(BoardError::conflict(reason));
+    }
+    let find_replies = "
+        SELECT id, state = 'visible' AS is_counted FROM post
+        WHERE thread_id = ?1 AND id <> (SELECT first_post_id FROM thread WHERE id = ?1) LIMIT ?2";
+    let mut counted = 0_i64;
+    let posts: Vec<i64> = tx
+        .all(find_replies, bind![thread, MAX_ROWS], |row| {
+            counted += i64::from(row.value::<bool>("is_counted")?);
+            row.value("id")
+        })
+        .await?;
+    if posts.is_empty() {
+        return Ok(true);
+    }
+    let of_authors = bind! { ":thread": thread, ":posts": json(&posts)? };
+    tx.execute(COUNT_OF_AUTHORS, of_authors).await?;
+    remove_posts(tx, &posts).await?;
+    tx.execute(post_row::COUNT_IN_THREAD, bind! { ":thread": thread, ":by": -counted }).await?;
+    Ok(false)
+}
+
+/// Removes messages in the folders of a member. Returns `false` if there are none.
+async fn remove_messages(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
+    const STATEMENTS: [&str; 2] = [
+        "DELETE FROM message_copy WHERE owner_id = :member AND message_id IN (
+            SELECT CAST(value AS BIGINT) FROM json_each(:messages)
+        )",
+        "DELETE FROM message
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages))
+            AND NOT EXISTS (
+                SELECT 1 FROM message_copy
+                WHERE message_copy.message_id = message.id AND message_copy.owner_id <> :member
+            )",
+    ];
+    let find = "SELECT message_id FROM message_copy WHERE owner_id = ?1 LIMIT ?2";
+    let messages: Vec<i64> =
+        tx.all(find, bind![member, MAX_ROWS], |row| row.value("message_id")).await?;
+    if messages.is_empty() {
+        return Ok(false);
+    }
+    let parameters = bind! { ":member": member, ":messages": json(&messages)? };
+    tx.execute_all(&STATEMENTS, parameters).await?;
+    Ok(true)
+}
