@@ -68,12 +68,12 @@ pub async fn list(
         let (id, subscription) = read(row)?;
         if row.value("is_unread")? {
             // The next page begins with this row.
-            next = Some(PageKey::from_time_and_id(subscription.created_at, &(id + 1)));
+            next = Some(PageKey::from_time_and_id(subscription.created_at, id + 1));
             return Ok(Break(()));
         }
         if items.len() == list.limit.get() {
             let last: Option<&Subscription> = items.last();
-            next = last.map(|last| PageKey::from_time_and_id(last.created_at, &last_id));
+            next = last.map(|last| PageKey::from_time_and_id(last.created_at, last_id));
             return Ok(Break(()));
         }
         last_id = id;

@@ -44,7 +44,7 @@ const FILL: &str = "
     INSERT INTO post (
         id, thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words, published
     )
-    SELECT id, id, 1, author_id, state, created_at, created_at, 'tea', 'tea', 'tea', TRUE
+    SELECT id, id, 1, author_id, state, created_at, created_at, 'tea', 'tea', 'tea', state <> 'awaiting_approval'
     FROM thread WHERE id >= 1000000;
 
     INSERT INTO post (
@@ -56,7 +56,8 @@ const FILL: &str = "
             WHEN n * 4 < {size} OR n * 4 > {size} * 3 THEN 'visible'
             WHEN n % 5 = 0 THEN 'awaiting_approval' ELSE 'deleted'
         END,
-        1710000000000 + n, 1710000000000 + n, 'tea', 'tea', 'tea', TRUE
+        1710000000000 + n, 1710000000000 + n, 'tea', 'tea', 'tea',
+        n % 5 <> 0 OR n * 4 < {size} OR n * 4 > {size} * 3
     FROM number;
 
     UPDATE thread SET
@@ -320,6 +321,7 @@ impl MeasuredBoard {
         self.operate("restore", restoration).await;
         assert!(self.operate("run a batch", board.run_batch()).await);
         let post: i64 = self.demo.query_value(FIND_WAITING).await;
+        drop(self.counter.take().await);
         let approval =
             board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
         self.operate("approve", approval).await;

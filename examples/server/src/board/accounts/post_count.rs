@@ -1,7 +1,7 @@
 //! Number of posts on the profile of a member.
 //!
 //! The posts of a thread count while the thread is visible in a forum that members can read. A thread can have any number of
-//! authors, so hiding or showing it only marks it in `thread_recount`, and [`recount_batch`] then changes the counts of its
+//! authors, so hiding or showing it only marks it in `thread_recount`, and [`RecountBatch`] then changes the counts of its
 //! authors. Meanwhile [`SHOWN`] adds the difference.
 
 use forum_api::host::BoardResult;

@@ -233,13 +233,12 @@ pub const COUNT_IN_THREAD: &str = "
         )
     WHERE id = :thread";
 
-/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts. The
-/// expression of the state keeps SQLite from the index by state, which has all visible posts of the thread.
+/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts.
 const PUBLISH: &str = "
     UPDATE post SET published = TRUE
     WHERE NOT published AND id IN (
         SELECT CAST(:post AS BIGINT)
         UNION ALL
-        SELECT id FROM post WHERE thread_id = :thread AND NOT published AND state || '' = 'visible'
+        SELECT id FROM post WHERE thread_id = :thread AND NOT published AND state = 'visible'
     )
     RETURNING id";

@@ -167,7 +167,7 @@ CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE s
 CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
-CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
+CREATE INDEX post_unpublished ON post (thread_id, state) WHERE NOT published;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
