@@ -46,7 +46,8 @@ impl DeviceCookie {
     pub fn new(base_url: &str, username: &str) -> Self {
         let username = username.to_ascii_lowercase();
         let digest = Sha256::digest(&username);
-        let hash = BASE64_URL_SAFE_NO_PAD.encode(&digest[..NAME_HASH_LEN]);
+        let start: Vec<u8> = digest.into_iter().take(NAME_HASH_LEN).collect();
+        let hash = BASE64_URL_SAFE_NO_PAD.encode(start);
         let (prefix, attributes) = if base_url.starts_with("https:") {
             ("__Secure-", "HttpOnly; SameSite=Strict; Path=/sign-in; Secure")
         } else {
