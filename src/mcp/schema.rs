@@ -14,7 +14,8 @@ const COMPONENTS: &str = "#/components/schemas/";
 pub(super) const DEFINITIONS: &str = "#/$defs/";
 
 /// Keywords that add no information for a model, or that the API itself checks.
-const OMITTED: [&str; 5] = ["examples", "format", "pattern", "writeOnly", NULL_REMOVES];
+const OMITTED: [&str; 6] =
+    ["examples", "format", "pattern", "writeOnly", "x-required-unless", NULL_REMOVES];
 
 /// The OpenAPI document of the service.
 #[derive(Clone, Copy)]

@@ -156,6 +156,7 @@ pub struct SearchFilter {
     /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches
     /// adjacent words, `-word` excludes a word. Letters of scripts without spaces, such as Chinese, are found inside a text.
     /// Required unless `by` is given: without it, all posts of that member are hits.
+    #[schemars(extend("x-required-unless" = "by"))]
     pub q: Option<SearchQuery>,
     /// Only posts in this forum and its sub-forums: an id of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or
     /// several ids, separated by commas. A forum that does not exist or is hidden has no hits.

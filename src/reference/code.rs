@@ -118,6 +118,13 @@ pub(super) fn samples<'a>(
 /// Placeholder of the base URL. No text of JSON or of an encoded URL contains the character.
 const BASE_URL: char = '\0';
 
+/// Returns whether a request without this parameter, and without other optional ones, fails.
+pub(super) fn is_needed(parameter: &Value) -> bool {
+    let schema = parameter.get("schema");
+    parameter.get("required") == Some(&Value::Bool(true))
+        || schema.is_some_and(|schema| schema.get("x-required-unless").is_some())
+}
+
 impl SampleRequest {
     fn new<'a>(document: &Document<'a>, operation: &Operation<'a>, body: Option<Value>) -> Self {
         let mut target = operation.path.to_owned();
@@ -129,10 +136,9 @@ impl SampleRequest {
                 .or_else(|| enumeration(document, schema).first().copied())
                 .map_or_else(|| "text".into(), plain);
             let value = utf8_percent_encode(&example, ENCODED);
-            let is_required = parameter.get("required") == Some(&Value::Bool(true));
             match document.text(parameter, "in") {
                 "path" => target = target.replace(&format!("{{{name}}}"), &value.to_string()),
-                "query" if is_required => {
+                "query" if is_needed(parameter) => {
                     let separator = if query.is_empty() { '?' } else { '&' };
                     // Writing to a text cannot fail.
                     let _ = write!(query, "{separator}{name}={value}");

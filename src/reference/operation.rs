@@ -298,7 +298,7 @@ fn try_field<'a>(
             label for=(id) { (name) @if is_required { " " span.required { "required" } } }
             @if values.is_empty() {
                 input id=(id) name=(name) data-in=(place) autocomplete="off" spellcheck="false"
-                    value=[example.filter(|_| is_required)];
+                    value=[example.filter(|_| code::is_needed(parameter))];
             } @else {
                 select.choice id=(id) name=(name) data-in=(place) {
                     @if !is_required { option value="" { "Default" } }

@@ -33,7 +33,7 @@ def with_client() -> None:
             return [post.post_id for post in page.items], page.next
 
         read_to_end(posts, reply.post_id)
-        hits = openapi_client.SearchApi(client).search("client").items
+        hits = openapi_client.SearchApi(client).search(q="client").items
         assert reply.post_id in [hit.post_id for hit in hits]
         try:
             raise AssertionError(threads.get_thread("unknown"))

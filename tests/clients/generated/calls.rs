@@ -32,7 +32,7 @@ async fn main() {
     }
     assert!(posts.len() > 3 && posts.contains(&reply.post_id));
 
-    let hits = search_api::search(&board, Some("Rust"), None, None, None, None, None, None, None, None, None);
+    let hits = search_api::search(&board, None, None, None, None, None, Some("Rust"), None, None, None, None);
     assert!(hits.await.unwrap().items.iter().any(|hit| hit.post_id == reply.post_id));
 
     let Err(Error::ResponseError(refused)) = threads_api::get_thread(&board, "unknown", None).await else {

@@ -82,7 +82,9 @@ const withAxios: Client = {
     owner: async () => (await new axios.MeApi(axiosConfiguration).getMe()).data.owner.username,
     posts: async (threadId, after) => (await axiosThreads.listPosts(threadId, after, undefined, undefined, 3)).data,
     reply: async (threadId, body) => (await axiosThreads.createPost(threadId, { body })).data,
-    search: async (q) => (await new axios.SearchApi(axiosConfiguration).search(q)).data,
+    // The parameters are in the order of their names.
+    search: async (q) =>
+        (await new axios.SearchApi(axiosConfiguration).search(undefined, undefined, undefined, undefined, undefined, q)).data,
     unknownThread: (threadId) =>
         axiosThreads.getThread(threadId).then(
             () => assert.fail(),
