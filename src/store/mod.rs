@@ -28,6 +28,10 @@ mod rate_limits;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(unreachable_pub, reason = "the module `postgres` exports these items")
+)]
 mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
