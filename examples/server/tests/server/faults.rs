@@ -261,7 +261,7 @@ fn acknowledged_writes_survive_a_full_disk() {
     let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
     wait_for_status(&fixture.server.url("/ready"), 503);
-    fixture.assert_reads_only(500);
+    fixture.assert_reads_only(503);
     fs::remove_file(filling).unwrap();
     fixture.assert_recovers();
 }
