@@ -66,27 +66,26 @@ impl DeliveryStore for PostgresExecutor {
             due_at.map(|due_at| due_at.as_millis().saturating_sub(now.as_millis()))
         };
         let has_ended = |one: &Settlement| retention_starts_at(&one.progress, now).is_some();
-        let each = settlements;
         let parameters = [
             i64::from(MAX_STORED_ATTEMPTS).into(),
             self.clock.time(now).into(),
-            Parameter::texts(each.iter().map(|one| &one.delivery_id)),
-            Parameter::integers(each.iter().map(|one| one.lease_id)),
-            Parameter::texts(each.iter().map(|one| one.progress.state)),
-            Parameter::integers(each.iter().map(|one| one.progress.attempts)),
-            Parameter::Integers(each.iter().map(due_in).collect()),
-            Parameter::booleans(each.iter().map(has_ended)),
-            attempt_integers(each, |attempt| Some(attempt.attempt.into())),
-            attempt_integers(each, |attempt| Some(attempt.started_at.as_millis())),
-            attempt_integers(each, |attempt| attempt.status.map(Into::into)),
-            attempt_texts(each, |attempt| Some(&attempt.error.as_ref()?.reason)),
-            Parameter::Booleans(of_attempts(each, |attempt| Some(attempt.is_sent()))),
-            attempt_integers(each, |attempt| {
+            Parameter::texts(settlements.iter().map(|one| &one.delivery_id)),
+            Parameter::integers(settlements.iter().map(|one| one.lease_id)),
+            Parameter::texts(settlements.iter().map(|one| one.progress.state)),
+            Parameter::integers(settlements.iter().map(|one| one.progress.attempts)),
+            Parameter::Integers(settlements.iter().map(due_in).collect()),
+            Parameter::booleans(settlements.iter().map(has_ended)),
+            attempt_integers(settlements, |attempt| Some(attempt.attempt.into())),
+            attempt_integers(settlements, |attempt| Some(attempt.started_at.as_millis())),
+            attempt_integers(settlements, |attempt| attempt.status.map(Into::into)),
+            attempt_texts(settlements, |attempt| Some(&attempt.error.as_ref()?.reason)),
+            Parameter::Booleans(of_attempts(settlements, |attempt| Some(attempt.is_sent()))),
+            attempt_integers(settlements, |attempt| {
                 Some(i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX))
             }),
-            attempt_texts(each, |attempt| attempt.response_excerpt.as_ref()),
-            attempt_texts(each, |attempt| attempt.request_headers.as_ref()),
-            attempt_texts(each, |attempt| attempt.response_headers.as_ref()),
+            attempt_texts(settlements, |attempt| attempt.response_excerpt.as_ref()),
+            attempt_texts(settlements, |attempt| attempt.request_headers.as_ref()),
+            attempt_texts(settlements, |attempt| attempt.response_headers.as_ref()),
         ];
         let settled = self.all(SETTLE, &parameters, |row| row.value("id")).await?;
         Ok(settled.into_iter().collect())

@@ -49,8 +49,8 @@ pub type RowReader<'a> = &'a mut (dyn FnMut(&dyn Columns) -> Result<(), ColumnEr
 
 /// Value of a parameter, with its type. `None` is null, also as an element of an array.
 ///
-/// A driver that prepares a statement with the types of its parameters uses the types of this table for each value, also
-/// for null.
+/// Each variant has one type of Postgres. A driver that prepares a statement with the types of its parameters uses this
+/// type, also for null.
 ///
 /// The enum is exhaustive, because a driver binds each type. `Debug` prints only the type, because the value can be content
 /// of a member.

@@ -29,11 +29,11 @@
 //! changes is locked while the commit waits for the disk, or for a standby, so that commits of a forum wait for each
 //! other.
 //!
-//! Two transactions that keep this order do not wait for each other in a cycle. Only
-//! `generate` does not keep it, because it locks whole tables. Postgres ends one transaction of a cycle after
-//! `deadlock_timeout` (one second), and [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A command therefore has no effect
-//! outside of its transaction, and its inputs are cloned for each attempt. A failed commit is not repeated, because its
-//! outcome is unknown.
+//! Two transactions that keep this order do not wait for each other in a cycle. Only `generate` does not keep it, because
+//! it locks whole tables. Postgres ends one transaction of a cycle after `deadlock_timeout` (one second), and
+//! [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A command therefore has no effect outside
+//! of its transaction, and its inputs are cloned for each attempt. A failed commit is not repeated, because its outcome is
+//! unknown.
 //!
 //! # Round trips
 //!
