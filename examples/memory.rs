@@ -756,22 +756,26 @@ impl Board for MemoryBoard {
             .posts_of(&id)
             .filter_map(|post| Some(data.listed_post(&viewer, &post.path()).ok()?.value))
             .collect();
+        let position = |post: &Post| match list.filter.sort {
+            PostSort::Oldest => post.number as i64,
+            PostSort::Newest => -(post.number as i64),
+        };
         let first = match &list.filter.from {
-            Some(from) => posts.iter().position(|post| post.post_id == *from),
-            None => Some(0),
+            Some(from) => posts.iter().find(|post| post.post_id == *from).map(position),
+            None => Some(i64::MIN),
         };
         let expected = "a post of the thread";
         let first = first.ok_or(BoardError::invalid_parameter("from", expected))?;
         let selected = posts
             .into_iter()
-            .skip(first)
+            .filter(|post| position(post) >= first)
             .filter(|post| Some(post.created_at) >= list.filter.since)
             .map(|mut post| {
                 post.body = post.body.filter(|_| list.filter.body.has_source());
                 post.body_html = post.body_html.filter(|_| list.filter.body.has_html());
                 post
             });
-        let page = list.page(selected, |post| [post.number as i64])?;
+        let page = list.page(selected, |post| [position(post)])?;
         Ok(InForum::new(forum_id, page))
     }
 

@@ -30,7 +30,7 @@ pub fn config(database: String) -> Config {
         ("owner", &actor::LOAD[0]),
         ("token and owner", &actor::LOAD_TOKEN[usize::from(is_postgres)]),
         ("thread", &threads::ONE),
-        ("posts", &posts::PAGE[usize::from(is_postgres)]),
+        ("posts", &posts::PAGE.oldest[usize::from(is_postgres)]),
     ];
     let statement = |(name, sql): (&str, &'static str)| {
         let parsed = named_params(&[sql]);

@@ -151,8 +151,9 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(THREADS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
             .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
-            you have, by id. To start at a certain post, set `from` to its id. A post that is approved or restored later \
-            keeps its creation time, so a list with `since` can omit it.")
+            you have, by id. To start at a certain post, set `from` to its id. `sort=newest` lists the newest post first: its \
+            first page is the end of the thread, and with `from` that post and the ones before it. A post that is approved or \
+            restored later keeps its creation time, so a list with `since` can omit it.")
             .ok(board, |b, c: &Caller, path, PostList(list)| b.list_posts(c, path, list), || CursorPage::example([Post::example(), Post::reply_example()])),
         Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(THREADS).cost(5).on_compact_surface()
             .summary("Posts a reply.")

@@ -214,7 +214,10 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /threads/{threadId}/posts`: lists the thread's posts, oldest first.
+    /// `GET /threads/{threadId}/posts`: lists the thread's posts, oldest first unless `sort` is
+    /// [`PostSort::Newest`](crate::model::PostSort::Newest).
+    ///
+    /// `from` is the first post of the list, and `since` excludes earlier posts, in both orders.
     ///
     /// Returns an empty page, not [`BoardError::PathNotFound`], if the thread exists and no post matches. A board of trees
     /// can return the places of deleted replies: see [`Post`](crate::model::Post#places-of-deleted-posts).

@@ -77,7 +77,7 @@ pub use member::Member;
 pub use message::{Folder, MarkRead, Message, MessageFilter, MessageSummary, NewMessage};
 pub use page::{InvalidPageKeyError, Page, PageKey, PageLimit};
 pub use poll::{NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
-pub use post::{BodyFormat, NewPost, Post, PostFilter, PostPath, PostUpdate};
+pub use post::{BodyFormat, NewPost, Post, PostFilter, PostPath, PostSort, PostUpdate};
 pub use rating::{NewRating, Rating};
 pub use saturating_u64::saturating_u64;
 pub use search::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow, SearchSort};

@@ -282,7 +282,24 @@ impl BodyFormat {
     }
 }
 
-/// Filters of `GET /threads/{threadId}/posts`.
+/// Order of the posts of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PostSort {
+    /// Oldest first.
+    #[default]
+    Oldest,
+    /// Newest first.
+    Newest,
+}
+
+/// Filters and order of `GET /threads/{threadId}/posts`.
+///
+/// ```
+/// use forum_api::model::{PostFilter, PostSort};
+///
+/// assert_eq!(PostFilter::default().sort, PostSort::Oldest);
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -293,6 +310,9 @@ pub struct PostFilter {
     /// with `after`.
     #[serde(skip_serializing)]
     pub from: Option<PostId>,
+    /// Order of the posts: `oldest` or `newest`. With `newest`, the list starts at the newest post, or at the post `from`,
+    /// and goes on to older ones. Default: `oldest`.
+    pub sort: PostSort,
     /// Formats of the bodies to return: `both`, `source` or `html`. The field of the other format is null. Default: `both`.
     #[serde(skip_serializing)]
     #[schemars(extend("default" = "both"))]

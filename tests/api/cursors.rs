@@ -60,6 +60,25 @@ async fn a_list_rejects_the_cursors_of_all_other_lists() {
 }
 
 #[tokio::test]
+async fn a_cursor_is_bound_to_the_order_of_posts() {
+    let server = Server::new();
+    let orders = [(0, ""), (0, "&sort=oldest"), (1, "&sort=newest")];
+    for (order, query) in orders {
+        let path = format!("/threads/open-1/posts?limit=1&from=open-1-1{query}");
+        let first = server.send(&Request::get(&path)).await;
+        let next = first.json()["next"].as_str().unwrap().to_owned();
+        let link =
+            format!("</api/v1/threads/open-1/posts?limit=1{query}&after={next}>; rel=\"next\"");
+        assert_eq!(first.header("link"), Some(link.as_str()));
+        for (other, query) in orders {
+            let expected = if order == other { (200, None) } else { BAD_REQUEST };
+            let path = format!("/threads/open-1/posts?limit=1{query}&after={next}");
+            server.expect(Request::get(&path), expected).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_page_has_20_items_by_default() {
     let server = Server::new();
     let page = server.send(&Request::get("/threads/open-1/posts")).await;

@@ -652,10 +652,10 @@ async fn a_list_of_posts_has_their_source() {
     for (body, expected) in
         [(json!(null), "Source"), (json!("html"), "Html"), (json!("both"), "Both")]
     {
-        let arguments = json!({ "threadId": "open-1", "body": body });
+        let arguments = json!({ "threadId": "open-1", "body": body, "sort": "newest" });
         assert_eq!(code(&agent.call("listPosts", arguments).await), None, "{expected}");
         let call = server.board.last_call();
-        assert!(call.contains(&format!("body: {expected}")), "{call}");
+        assert!(call.contains(&format!("sort: Newest, body: {expected}")), "{call}");
     }
     assert_eq!(code(&agent.call("listPosts", json!({ "threadId": "open-1" })).await), None);
     let call = server.board.last_call();

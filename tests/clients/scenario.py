@@ -20,6 +20,7 @@ from full.models.vote_input import VoteInput
 from full.models.poll import Poll
 from full.models.post import Post
 from full.models.post_page import PostPage
+from full.models.post_sort import PostSort
 from full.models.post_update import PostUpdate
 from full.models.search_hit_page import SearchHitPage
 from full.models.search_sort import SearchSort
@@ -95,6 +96,8 @@ refused(update_post.sync_detailed(thread_id, post.post_id, client=board, body=ed
 # The post is the thread's last post, and the search finds it.
 recent = list_posts.sync_detailed(thread_id, client=board, from_=post.post_id, body=BodyFormat.SOURCE)
 assert [item.body for item in given(PostPage, recent).items] == ["Marmalade, of course."]
+backwards = list_posts.sync_detailed(thread_id, client=board, from_=post.post_id, sort=PostSort.NEWEST)
+assert [item.post_id for item in given(PostPage, backwards).items] == [post.post_id, first]
 newer = list_posts.sync_detailed(thread_id, client=board, since=post.created_at)
 assert [item.post_id for item in given(PostPage, newer).items] == [post.post_id]
 found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", sort=SearchSort.NEWEST))

@@ -138,8 +138,91 @@ board_rules! {
         let forum = alice.fetch_thread(&thread).await?.forum_id;
         let other = suite.thread(&alice, &forum).await?.post_id;
         for from in [other, PostId::parse("no-such_post")?, PostId::from(987_654_321)] {
-            let params = List::new(PostFilter { from: Some(from), ..PostFilter::default() });
-            alice.list_posts(&thread, &params).await.expect_invalid_parameter("from")?;
+            for sort in [PostSort::Oldest, PostSort::Newest] {
+                let filter = PostFilter { from: Some(from.clone()), sort, ..PostFilter::default() };
+                alice.list_posts(&thread, &List::new(filter)).await.expect_invalid_parameter("from")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// With `sort` `Newest`, the list begins at the newest post and goes on to older ones. Pages of any size have neither
+    /// gaps nor overlaps.
+    async fn the_newest_post_comes_first_on_request(suite: &Suite) -> TestResult {
+        let (alice, thread, mut ids) = write_posts(suite, 6).await?;
+        ids.reverse();
+        let limits = [1, 2, 3, 5, 6, 7, 100];
+        check_pages(&alice, &NewestFirst(thread), &limits, &ids, |post| post.post_id.clone()).await
+    }
+
+    /// With `sort` `Newest`, pages contain each post that existed from the start once and in order, and no post that is
+    /// written after the first page.
+    async fn newer_posts_do_not_move_the_pages_of_older_ones(suite: &Suite) -> TestResult {
+        let (alice, thread, mut ids) = write_posts(suite, 7).await?;
+        ids.reverse();
+        let list = NewestFirst(thread.clone());
+        let mut pager = Pager::new(2);
+        while pager.has_next() {
+            pager.read(&alice, &list).await?;
+            suite.post(&alice, &thread).await?;
+        }
+        check_eq!(post_ids(&pager.items), ids)
+    }
+
+    /// With `sort` `Newest`, `from` is the first post of the list, which goes on to older posts, and `since` ends it.
+    async fn from_and_since_enclose_a_list_of_the_newest_posts(suite: &Suite) -> TestResult {
+        suite.require(Capability::InjectedClock)?;
+        let (alice, thread, _) = write_posts(suite, 5).await?;
+        let posts = alice.fetch_posts(&thread).await?;
+        check_eq!(posts.len(), 5)?;
+        for (newest, post) in posts.iter().enumerate() {
+            let from = Some(post.post_id.clone());
+            let all = PostFilter { from: from.clone(), sort: PostSort::Newest, ..PostFilter::default() };
+            expect_page(&alice, &thread, &List::new(all), posts.iter().take(newest + 1).rev()).await?;
+            for (oldest, other) in posts.iter().enumerate() {
+                for (millis, first) in [(0, oldest), (1, oldest + 1)] {
+                    let since = Some(other.created_at.saturating_add(Duration::from_millis(millis)));
+                    let selected = posts.iter().take(newest + 1).skip(first).rev();
+                    let filter = PostFilter { from: from.clone(), since, sort: PostSort::Newest, ..PostFilter::default() };
+                    expect_page(&alice, &thread, &List::new(filter), selected).await?;
+                    let filter = PostFilter { since, sort: PostSort::Newest, ..PostFilter::default() };
+                    expect_page(&alice, &thread, &List::new(filter), posts.iter().skip(first).rev()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Both orders have the same posts, on pages of any size, wherever posts are deleted or await approval: at the start of
+    /// the thread's replies, at its end, and between them. A list that begins at a post goes on to the same posts.
+    async fn both_orders_have_the_same_posts(suite: &Suite) -> TestResult {
+        let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        let thread = first.thread_id.clone();
+        let nora = match suite.require(Capability::Approval) {
+            Ok(()) => suite.newcomer("nora").await?,
+            Err(_) => otto.clone(),
+        };
+        let mut deleted = vec![reply];
+        suite.post(&nora, &thread).await?;
+        for writer in [&otto, &alice, &otto, &nora] {
+            suite.post(writer, &thread).await?;
+            deleted.push(suite.post(&alice, &thread).await?);
+        }
+        for post in &deleted {
+            alice.delete_post(post).await.expect_ok()?;
+        }
+        let mut readers = vec![otto, alice, mia, nora, suite.member("lena").await?];
+        readers.extend(suite.guest());
+        for reader in readers {
+            let oldest = reader.fetch_posts(&thread).await?;
+            let ids: Vec<_> = post_ids(&oldest).into_iter().rev().collect();
+            let list = NewestFirst(thread.clone());
+            check_pages(&reader, &list, &[1, 2, 3, 100], &ids, |post| post.post_id.clone()).await?;
+            for (index, post) in oldest.iter().enumerate() {
+                let from = Some(post.post_id.clone());
+                let filter = PostFilter { from, sort: PostSort::Newest, ..PostFilter::default() };
+                expect_page(&reader, &thread, &List::new(filter), oldest.iter().take(index + 1).rev()).await?;
+            }
         }
         Ok(())
     }
@@ -147,6 +230,7 @@ board_rules! {
     /// A page key that no list returned gives a page or `InvalidParameter` of `after`, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
+        check_forged_page_keys(&alice, &NewestFirst(thread.clone())).await?;
         check_forged_page_keys(&alice, &thread).await
     }
 
@@ -179,7 +263,15 @@ paged! {
         let params = List { limit, after, ..List::default() };
         reader.list_posts(self, &params).await.map(|page| page.value)
     };
+    NewestFirst, Post: |self, reader, limit, after| {
+        let filter = PostFilter { sort: PostSort::Newest, ..PostFilter::default() };
+        let params = List { limit, after, ..List::new(filter) };
+        reader.list_posts(&self.0, &params).await.map(|page| page.value)
+    };
 }
+
+/// The posts of a thread, newest first.
+struct NewestFirst(ThreadId);
 
 /// Writes a thread with `count` posts by alice.
 pub(crate) async fn write_posts(

@@ -89,13 +89,15 @@ board_rules! {
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         let post = nora.reply(&thread, "Some words").await.expect_ok()?;
         check_eq!(post.state, ContentState::AwaitingApproval)?;
-        let from = List::new(PostFilter { from: Some(post.post_id.clone()), ..PostFilter::default() });
         for (caller, visible) in callers_and_visibility(suite, &forum, alice, nora).await? {
             let listed = post_ids(&caller.fetch_posts(&thread).await?).contains(&post.post_id);
             check_eq!(listed, visible, "whether {caller:?} sees the post")?;
-            match (visible, caller.list_posts(&thread, &from).await) {
-                (true, page) => page.expect_ok().map(drop)?,
-                (false, page) => page.expect_invalid_parameter("from")?,
+            for sort in [PostSort::Oldest, PostSort::Newest] {
+                let from = PostFilter { from: Some(post.post_id.clone()), sort, ..PostFilter::default() };
+                match (visible, caller.list_posts(&thread, &List::new(from)).await) {
+                    (true, page) => page.expect_ok().map(drop)?,
+                    (false, page) => page.expect_invalid_parameter("from")?,
+                }
             }
         }
         Ok(())

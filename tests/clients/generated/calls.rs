@@ -21,7 +21,7 @@ async fn main() {
     let mut posts = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = threads_api::list_posts(&board, "16", after.as_deref(), None, None, Some(3), None, None)
+        let page = threads_api::list_posts(&board, "16", after.as_deref(), None, None, Some(3), None, None, None)
             .await
             .unwrap();
         posts.extend(page.items.into_iter().map(|post| post.post_id));

@@ -4,7 +4,7 @@ use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
     BodyFormat, Forum, ForumId, List, Member, NewPost, OwnAccount, Page, PageKey, Post, PostFilter,
-    PostId, Thread, ThreadFilter, ThreadId, Timestamp, UserRef,
+    PostId, PostSort, Thread, ThreadFilter, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -24,9 +24,13 @@ const THREADS: &str = "
     SELECT * FROM topic_view WHERE section = $1 AND (active_at, id) < ($2, $3) AND active_at >= $4
     ORDER BY active_at DESC, id DESC LIMIT $5";
 
-const POSTS: &str = "
+const OLDEST_POSTS: &str = "
     SELECT * FROM entry_view WHERE topic = $1 AND number > $2 AND written_at >= $3
     ORDER BY number LIMIT $4";
+
+const NEWEST_POSTS: &str = "
+    SELECT * FROM entry_view WHERE topic = $1 AND number < $2 AND written_at >= $3
+    ORDER BY number DESC LIMIT $4";
 
 const NUMBER: &str = "SELECT number FROM entry WHERE topic = $1 AND id = $2";
 
@@ -105,13 +109,17 @@ impl Board for Club {
         list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let topic = self.topic(caller, &thread).await?;
+        let (query, start, step) = match list.filter.sort {
+            PostSort::Oldest => (OLDEST_POSTS, 0, 1),
+            PostSort::Newest => (NEWEST_POSTS, i64::MAX, -1),
+        };
         let [after] = match &list.filter.from {
-            Some(from) => [self.number(topic.id, from).await? - 1],
-            None => list.after_or([0])?,
+            Some(from) => [self.number(topic.id, from).await? - step],
+            None => list.after_or([start])?,
         };
         let since = millis(list.filter.since);
         let limit = list.limit.plus_one();
-        let rows = self.rows(POSTS, &[&topic.id, &after, &since, &limit]).await?;
+        let rows = self.rows(query, &[&topic.id, &after, &since, &limit]).await?;
         let entries = rows.iter().map(Entry::from).collect();
         let page =
             Page::from_overfetch(entries, list.limit, |last: &Entry| PageKey::from([last.number]))

@@ -245,8 +245,15 @@ impl MeasuredBoard {
             // The last post before the deleted and waiting ones, and one of the later posts.
             for post in [2_000_000 + self.size / 4 - 1, 2_000_000 + self.size / 10 * 9] {
                 self.get(name, &format!("{posts}?limit=40&from={post}")).await;
+                self.get(name, &format!("{posts}?limit=40&sort=newest&from={post}")).await;
             }
-            self.get(name, &format!("{posts}?since=2024-03-09T16:00:01Z")).await;
+            let page = self.get(name, &format!("{posts}?limit=100&sort=newest")).await;
+            let next = page["next"].as_str().unwrap();
+            self.get(name, &format!("{posts}?limit=40&sort=newest&after={next}")).await;
+            for sort in ["oldest", "newest"] {
+                let since = "since=2024-03-09T16:00:01Z";
+                self.get(name, &format!("{posts}?{since}&sort={sort}")).await;
+            }
             for path in ["/me", "/forums", "/members/@writer1", &thread, &format!("{thread}/poll")]
             {
                 self.get(name, path).await;

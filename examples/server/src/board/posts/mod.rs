@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
 use forum_api::model::{
     Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
-    PostUpdate, Thread, Timestamp, UserId,
+    PostSort, PostUpdate, Thread, Timestamp, UserId,
 };
 
 use crate::board::access::actor::Actor;
@@ -37,16 +37,28 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
 
-/// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
-/// at the later of two positions: after the page key, or at the post `:from`. The statements for SQLite and for Postgres.
-pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
-    page_query(&[(":thread", visibility::VISIBLE), (":thread", visibility::OWN_WAITING)])
+/// Statements that select a row for each post of a page, one row for a page without posts, and none for a hidden thread.
+/// Each order has a statement for SQLite and one for Postgres.
+#[derive(Debug)]
+pub struct PageQueries {
+    pub oldest: [String; 2],
+    newest: [String; 2],
+}
+
+impl PageQueries {
+    fn new(parts: &[(&str, &str)]) -> Self {
+        Self { oldest: page_query(&OLDEST_FIRST, parts), newest: page_query(&NEWEST_FIRST, parts) }
+    }
+}
+
+pub static PAGE: LazyLock<PageQueries> = LazyLock::new(|| {
+    PageQueries::new(&[(":thread", visibility::VISIBLE), (":thread", visibility::OWN_WAITING)])
 });
 
 /// Selects a page as [`PAGE`] does for callers who moderate a forum.
-static PAGE_OF_MODERATOR: LazyLock<[String; 2]> = LazyLock::new(|| {
+static PAGE_OF_MODERATOR: LazyLock<PageQueries> = LazyLock::new(|| {
     let moderated = "(SELECT moderated FROM place)";
-    page_query(&[
+    PageQueries::new(&[
         (":thread", visibility::VISIBLE),
         ("(SELECT unmoderated FROM place)", visibility::OWN_WAITING),
         (moderated, visibility::WAITING),
@@ -54,39 +66,73 @@ static PAGE_OF_MODERATOR: LazyLock<[String; 2]> = LazyLock::new(|| {
     ])
 });
 
+/// The terms of a page's statement that differ between its orders. The page begins after the last of the positions in
+/// `start`: that of the page key, that of `since` in ascending order, and the one before the post `:from`.
+struct PageOrder {
+    /// The columns of a row of `start` for `since`; in descending order a page has no post before it.
+    since: &'static str,
+    /// The id of the position before the post `:from`.
+    before_from: &'static str,
+    /// The last position of `start`.
+    last: &'static str,
+    range: &'static str,
+    order: &'static str,
+    /// The same order, of the columns of `post`.
+    order_of_posts: &'static str,
+}
+
+const OLDEST_FIRST: PageOrder = PageOrder {
+    since: "UNION ALL SELECT :since, 0",
+    before_from: "id - 1",
+    last: "ORDER BY 1 DESC, 2 DESC LIMIT 1",
+    range: "(created_at, id) > (SELECT time, id FROM start)",
+    order: "created_at, id",
+    order_of_posts: "post.created_at, post.id",
+};
+
+const NEWEST_FIRST: PageOrder = PageOrder {
+    since: "",
+    before_from: "id + 1",
+    last: "ORDER BY 1, 2 LIMIT 1",
+    range: "(created_at, id) < (SELECT time, id FROM start) AND created_at >= :since",
+    order: "created_at DESC, id DESC",
+    order_of_posts: "post.created_at DESC, post.id DESC",
+};
+
 /// SQLite reads the posts in the order of the page, and each of them only when its row is read. Postgres reads them while
 /// it merges the parts: it does not estimate how many rows the parameter `:rows` allows, and would choose other joins for
 /// more than the 101 rows of the largest page.
-fn page_query(parts: &[(&str, &str)]) -> [String; 2] {
+fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> [String; 2] {
+    let PageOrder { since, before_from, last, range, order, order_of_posts } = page_order;
     let rows = |columns, limit| OrderedRows {
         columns,
         table: "post",
         key: "thread_id",
-        range: "(created_at, id) > (SELECT time, id FROM start)",
-        order: "created_at, id",
+        range,
+        order,
         limit,
     };
     let of_sqlite = rows("created_at, id", ":rows").of(parts);
     let of_postgres = rows("*", "101").of_limited(parts);
     [
-        (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), ""),
+        (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), String::new()),
         (
             format!(
                 "(
                     SELECT * FROM ({of_postgres}) AS page
-                    ORDER BY created_at, id LIMIT (SELECT CAST(:rows AS BIGINT))
+                    ORDER BY {order} LIMIT (SELECT CAST(:rows AS BIGINT))
                 ) AS post ON TRUE"
             ),
-            "ORDER BY post.created_at, post.id",
+            format!("ORDER BY {order_of_posts}"),
         ),
     ]
     .map(|(posts, order)| {
         format!(
             "WITH start (time, id) AS (
-                SELECT :time, :id
-                UNION ALL
-                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id + 0 = :thread
-                ORDER BY 1 DESC, 2 DESC LIMIT 1
+                SELECT created_at, {before_from} FROM post WHERE id = :from AND thread_id + 0 = :thread
+                UNION ALL SELECT :time, :id
+                {since}
+                {last}
             ),
             place (moderated, unmoderated) AS (
                 SELECT CASE WHEN {moderates} THEN id END, CASE WHEN {moderates} THEN NULL ELSE id END
@@ -118,12 +164,20 @@ pub async fn list(
     list: &List<PostFilter>,
     now: Timestamp,
 ) -> BoardResult<InForum<Page<Post>>> {
-    let since = list.filter.since.map(|time| [time.as_millis(), NO_POST]);
-    let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
+    let queries = match actor.moderated_forums().next() {
+        Some(_) => &PAGE_OF_MODERATOR,
+        None => &PAGE,
+    };
+    let (query, start) = match list.filter.sort {
+        PostSort::Oldest => (&queries.oldest, i64::MIN),
+        PostSort::Newest => (&queries.newest, i64::MAX),
+    };
+    let [time, id] = list.after_or([start; 2])?;
+    let since = list.filter.since.map_or(i64::MIN, Timestamp::as_millis);
     let from = list.filter.from.as_ref().map(|from| from.to_i64().unwrap_or(NO_POST));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
-        ":thread": thread, ":time": time, ":id": id, ":from": from,
+        ":thread": thread, ":time": time, ":id": id, ":since": since, ":from": from,
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(),
     };
@@ -150,10 +204,6 @@ pub async fn list(
             items.push(post);
         }
         Ok(Continue(()))
-    };
-    let query = match actor.moderated_forums().next() {
-        Some(_) => &PAGE_OF_MODERATOR,
-        None => &PAGE,
     };
     connection.each_row(connection.on(query), &visibility.with(parameters), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
