@@ -538,6 +538,14 @@ impl Data {
         Ok(())
     }
 
+    /// Writes `thread.updated` to the outbox if every reader of the forum can see the thread.
+    fn emit_updated(&mut self, actor: &Viewer, thread: &ThreadId) -> BoardResult<()> {
+        match self.thread(&READER, thread) {
+            Ok(thread) => self.emit(actor, &thread, Event::thread_updated),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Writes an event of a post or poll to the outbox if every reader of the forum can see the post or poll.
     fn emit_public<T>(
         &mut self,
@@ -829,10 +837,12 @@ impl Board for MemoryBoard {
         if title.is_none() && body.is_none() {
             return data.post(&writer, &path);
         }
+        let has_new_title = title.is_some();
         if let Some(title) = title {
             thread.title = title;
             thread.version += 1;
         }
+        let has_new_body = body.is_some();
         let post = found(data.posts.get_mut(&path.post_id))?;
         post.edited_at = Some(now);
         post.edited_by = writer.author.clone();
@@ -841,8 +851,13 @@ impl Board for MemoryBoard {
             post.body = Some(body);
         }
         post.version += 1;
-        let public = data.post(&READER, &path);
-        data.emit_public(&writer, &path.thread_id, public, Event::post_updated)?;
+        if has_new_title {
+            data.emit_updated(&writer, &path.thread_id)?;
+        }
+        if has_new_body {
+            let public = data.post(&READER, &path);
+            data.emit_public(&writer, &path.thread_id, public, Event::post_updated)?;
+        }
         data.post(&writer, &path)
     }
 
@@ -1313,6 +1328,24 @@ pub(crate) mod tests {
 
     struct Fixture(Arc<MemoryBoard>);
 
+    impl Fixture {
+        fn set_flag(
+            &self,
+            id: &ThreadId,
+            on: bool,
+            flag: fn(&mut Thread) -> &mut bool,
+        ) -> FixtureResult<()> {
+            let mut data = self.0.data();
+            let thread = data.threads.get_mut(id).unwrap();
+            if std::mem::replace(flag(thread), on) != on {
+                thread.version += 1;
+                let no_actor = data.viewer(None);
+                data.emit_updated(&no_actor, id)?;
+            }
+            Ok(())
+        }
+    }
+
     fn role(audience: Audience, guests: Role) -> Role {
         match audience {
             Audience::Guests => guests,
@@ -1377,13 +1410,11 @@ pub(crate) mod tests {
         }
 
         async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-            self.0.data().threads.get_mut(thread).unwrap().locked = locked;
-            Ok(())
+            self.set_flag(thread, locked, |thread| &mut thread.locked)
         }
 
         async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
-            self.0.data().threads.get_mut(thread).unwrap().pinned = pinned;
-            Ok(())
+            self.set_flag(thread, pinned, |thread| &mut thread.pinned)
         }
 
         async fn approve(&self, id: &PostId) -> FixtureResult<()> {

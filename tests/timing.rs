@@ -98,7 +98,8 @@ fn the_time_of_verifying_signatures_is_constant() {
 
 /// Headers and body of a delivery, with a wrong digit at this index of the signature.
 fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (HeaderMap, String) {
-    let body = format!(r#"{{"event":"evt_{event:010}"}}"#);
+    let body =
+        format!(r#"{{"delivery":"dlv_1","topic":"thread.created","event":"evt_{event:010}"}}"#);
     let key = secret.expose_secret().as_bytes();
     let mac = Hmac::<Sha256>::new_from_slice(key)
         .unwrap()

@@ -357,7 +357,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             section aria-labelledby="body" {
                 h2 id="body" { "Request body" }
                 p.hint { "Indented for reading. The signature covers the body as it was sent, without this white space." }
-                (copyable("Request body", &pretty_json(&event.body)))
+                (copyable("Request body", &pretty_json(&event.delivery_body(id))))
             }
         }
         (danger_section(

@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "1173bf9d633a2f7ffca9c7462612b3dc5a8fa0314b34708a288b86886a514861",
+                "e60ab53c17867ba6bb5cb6c2e7ec055c3aa121e954d2695624a27e47c2dded5e",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "71894be7ab64f3dc421cac235bd9dd7f03bb7a98675440f85b560d19d727d749",
+                "dfb3ae59869865e399220044c6d4fe435ee2b8b8b1620674fa4cce8a38f877b2",
             ),
         ] {
             let name = "unchanged";

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::LibraryStore;
 use crate::error::BackendResult;
-use crate::model::{EndpointId, EventId, Timestamp};
-use crate::webhook::Event;
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::webhook::{Event, delivery_body};
 
 /// Recipients of an event.
 #[doc(hidden)]
@@ -44,10 +44,17 @@ pub struct QuarantinedEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredEvent {
-    /// The body of its deliveries.
+    /// The body of its deliveries, without the id of a delivery.
     pub body: String,
     /// Id of the API request that caused the event; `None` for another cause.
     pub request_id: Option<String>,
+}
+
+impl StoredEvent {
+    /// Returns the body of a delivery of the event.
+    pub fn delivery_body(&self, id: &DeliveryId) -> String {
+        delivery_body(&self.body, id).unwrap_or_else(|| self.body.clone())
+    }
 }
 
 /// Stores events until they are fanned out.

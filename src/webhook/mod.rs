@@ -34,7 +34,7 @@ pub use delivery::{
 };
 pub use endpoint::{Endpoint, PendingSecret};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
-pub(crate) use event::{EventKind, event_kinds};
+pub(crate) use event::{EventKind, delivery_body, event_kinds};
 pub use secret::{
     EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,

@@ -1,10 +1,12 @@
 //! Signatures of deliveries, and their verification by a receiver ([protocol](crate::guide::protocol), sections 13.6,
 //! 13.7 and 13.17).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _, digest::InvalidLength};
 use http::HeaderMap;
+use serde::Deserialize;
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq as _};
 use thiserror::Error;
@@ -40,16 +42,16 @@ const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 /// A delivery with a valid signature.
 ///
-/// The signature covers the header `x-forum-timestamp` and the body. `topic` and `delivery_id` come from headers that are
-/// not signed. The signed body also contains the topic.
+/// The signature covers the header `x-forum-timestamp` and the body. The topic and the id of the delivery are those of the
+/// signed body, and the headers are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified<'a> {
-    /// Topic of the event, from `x-forum-event`.
+    /// Topic of the event.
     pub topic: Topic,
     /// Id of the delivery, the same for each attempt. Receivers use it to recognise repeats.
     pub delivery_id: DeliveryId,
-    /// The unchanged body: `{"event":…,"topic":…,"occurredAt":…,"data":…}`.
+    /// The unchanged body: `{"delivery":…,"event":…,"topic":…,"occurredAt":…,"requestId":…,"data":…}`.
     pub body: &'a [u8],
 }
 
@@ -63,6 +65,12 @@ pub enum VerifyError {
     /// The signature matches none of the secrets.
     #[error("the signature matches none of the secrets")]
     SignatureMismatch,
+    /// The signed body is not a JSON object with the texts `delivery` and `topic`.
+    #[error("the body has no id of the delivery or no topic")]
+    InvalidBody,
+    /// The header of this name differs from the signed body.
+    #[error("the header {0} differs from the body")]
+    HeaderMismatch(&'static str),
     /// The timestamp is more than five minutes in the past.
     #[error("the timestamp is more than five minutes old")]
     TooOld,
@@ -71,8 +79,8 @@ pub enum VerifyError {
     TooNew,
 }
 
-/// Verifies a delivery: its headers, its signature with one of `secrets`, and its timestamp, which may differ from `now`
-/// by at most five minutes.
+/// Verifies a delivery: its signature with one of `secrets`, its timestamp, which may differ from `now` by at most five
+/// minutes, and its headers, whose topic and id of the delivery are those of the body.
 ///
 /// `body` is the raw body of the request. While a secret is rotated, pass the old and the new secret
 /// ([example](crate::guide::webhooks)).
@@ -88,12 +96,12 @@ pub enum VerifyError {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let secret = WebhookSecret::parse("whsec_0123456789abcdef0123456789abcdef")?;
-/// let body = br#"{"event":"evt_1","topic":"ping","occurredAt":"2026-01-31T12:00:00.000Z","data":{}}"#;
+/// let body = br#"{"delivery":"dlv_1","event":"evt_1","topic":"ping","occurredAt":"2026-01-31T12:00:00.000Z","data":{}}"#;
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-forum-event", "ping".parse()?);
 /// headers.insert("x-forum-delivery", "dlv_1".parse()?);
 /// headers.insert("x-forum-timestamp", "1769860800".parse()?);
-/// let signature = "sha256=f11adbc7c7d6f55116e8032dab773fb322ff9bbc99efc10021a8924f56146e31";
+/// let signature = "sha256=5ab22150abb445672013698d865a472681c1286d7413c25e29e2e54a1e92596a";
 /// headers.insert("x-forum-signature", signature.parse()?);
 ///
 /// let now = Timestamp::from_millis(1_769_860_801_000);
@@ -122,7 +130,24 @@ pub fn verify<'a>(
     if sent_at.saturating_duration_since(now) > TOLERANCE {
         return Err(VerifyError::TooNew);
     }
+    let signed: SignedNames<'_> =
+        serde_json::from_slice(body).map_err(|_| VerifyError::InvalidBody)?;
+    if signed.delivery != delivery_id.as_str() {
+        return Err(VerifyError::HeaderMismatch(DELIVERY));
+    }
+    if signed.topic != topic.as_str() {
+        return Err(VerifyError::HeaderMismatch(EVENT));
+    }
     Ok(Verified { topic, delivery_id, body })
+}
+
+/// The fields of the body that are headers, too.
+#[derive(Deserialize)]
+struct SignedNames<'a> {
+    #[serde(borrow)]
+    delivery: Cow<'a, str>,
+    #[serde(borrow)]
+    topic: Cow<'a, str>,
 }
 
 /// Parses the header `name`, which must occur exactly once.

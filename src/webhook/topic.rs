@@ -17,6 +17,8 @@ pub struct Topic(Cow<'static, str>);
 impl Topic {
     /// A thread was created or approved. Its first post has an event of its own.
     pub const THREAD_CREATED: Self = Self::from_static("thread.created");
+    /// A thread has a new title or forum, or was locked, unlocked, pinned or unpinned.
+    pub const THREAD_UPDATED: Self = Self::from_static("thread.updated");
     /// A thread was deleted with its posts.
     pub const THREAD_DELETED: Self = Self::from_static("thread.deleted");
     /// A thread was restored with its posts.
@@ -35,6 +37,8 @@ impl Topic {
     pub const POLL_UPDATED: Self = Self::from_static("poll.updated");
     /// A member was rated.
     pub const MEMBER_RATED: Self = Self::from_static("member.rated");
+    /// The account of a member was erased. The event contains only the id.
+    pub const MEMBER_ERASED: Self = Self::from_static("member.erased");
     /// A private message was sent. The event contains only ids: of the sender's copy, the sender and the recipients.
     pub const MESSAGE_SENT: Self = Self::from_static("message.sent");
     /// An operator sent a test event to an endpoint.
@@ -43,6 +47,7 @@ impl Topic {
     /// The topics that the library defines, without [`PING`](Self::PING).
     pub const STANDARD: &'static [Self] = &[
         Self::THREAD_CREATED,
+        Self::THREAD_UPDATED,
         Self::THREAD_DELETED,
         Self::THREAD_RESTORED,
         Self::POST_CREATED,
@@ -52,6 +57,7 @@ impl Topic {
         Self::POLL_VOTED,
         Self::POLL_UPDATED,
         Self::MEMBER_RATED,
+        Self::MEMBER_ERASED,
         Self::MESSAGE_SENT,
     ];
 

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP, sign};
-use super::{Endpoint, Event, WebhookSecret};
+use super::{Endpoint, Event, WebhookSecret, delivery_body};
 #[cfg(feature = "webhooks")]
 use crate::model::is_printable;
 use crate::model::{DeliveryId, Timestamp};
@@ -24,7 +24,7 @@ pub struct SignedRequest {
     pub url: String,
     /// The headers `content-type`, `user-agent` and `x-forum-*`. The transport adds the others, such as `host`.
     pub headers: HeaderMap,
-    /// Body of the event.
+    /// Body of the event, with the id of the delivery.
     pub body: Bytes,
 }
 
@@ -32,7 +32,8 @@ impl SignedRequest {
     /// Signs the delivery of `event` to `endpoint` with `secret` at `now`.
     ///
     /// # Errors
-    /// Fails if an id or the topic is not a valid header value. Values that the library creates are valid.
+    /// Fails if an id or the topic is not a valid header value, or if the body of the event is not a JSON object with fields.
+    /// Values that the library creates are valid.
     #[doc(hidden)]
     pub fn sign(
         endpoint: &Endpoint,
@@ -42,7 +43,9 @@ impl SignedRequest {
         now: Timestamp,
     ) -> Result<Self, TransportError> {
         let timestamp = now.as_millis().div_euclid(1000).to_string();
-        let signature = sign(secret, &timestamp, event.body.as_bytes()).map_err(signing_error)?;
+        let body = delivery_body(&event.body, delivery)
+            .ok_or_else(|| signing_error("the body of the event is not a JSON object"))?;
+        let signature = sign(secret, &timestamp, body.as_bytes()).map_err(signing_error)?;
         let mut headers = HeaderMap::from_iter([
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (USER_AGENT, HeaderValue::from_static(AGENT)),
@@ -56,8 +59,7 @@ impl SignedRequest {
             headers.insert(name, HeaderValue::try_from(value).map_err(signing_error)?);
         }
         let url = endpoint.url.clone();
-        let body = Bytes::from(event.body.clone());
-        Ok(Self { url, headers, body })
+        Ok(Self { url, headers, body: body.into() })
     }
 }
 

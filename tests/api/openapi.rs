@@ -620,35 +620,25 @@ fn schemas_of_webhooks_accept_truncated_events_of_their_topic() {
         assert_eq!(example["topic"], topic);
         let mut truncated = example.clone();
         truncated["truncated"] = json!(true);
-        truncated["data"] = json!({ "truncated": true, "thread": { "threadId": "16" } });
+        remove_texts(&mut truncated["data"]);
         check(&document, schema, &truncated).unwrap();
         let data = &resolve_ref(&document, schema)["properties"]["data"];
         assert!(data["$ref"].is_string(), "a generator names the type: {data}");
-        let ids = json!({ "$ref": "#/components/schemas/TruncatedEventData" });
-        let is_listed = resolve_ref(&document, data)["anyOf"].as_array().unwrap().contains(&ids);
-        assert!(is_listed, "{topic}");
-        assert_ids(&document, &ids, &example["data"]);
         truncated["topic"] = json!("thread.moved");
         check(&document, schema, &truncated).unwrap_err();
-        truncated["data"] = json!({ "truncated": false });
-        check(&document, schema, &truncated).unwrap_err();
+        let mut stored = example.clone();
+        stored.as_object_mut().unwrap().remove("delivery").unwrap();
+        check(&document, schema, &stored).unwrap_err();
     }
 }
 
-/// Asserts that the schema declares each id of the data, at its path.
-fn assert_ids(document: &Value, schema: &Value, data: &Value) {
-    let is_id = |name: &str| name.ends_with("Id") || name.ends_with("Ids") || name == "inReplyTo";
-    let schema = resolve_ref(document, schema);
-    for item in data.as_array().into_iter().flatten() {
-        assert_ids(document, &schema["items"], item);
-    }
-    for (name, value) in data.as_object().into_iter().flatten() {
-        let has_ids = value.to_string().contains("Id\":");
-        let declared = &schema["properties"][name];
-        let is_declared = declared.is_object() || !(is_id(name) || has_ids);
-        assert!(is_declared, "{name}: {schema}");
-        if has_ids {
-            assert_ids(document, declared, value);
+/// Sets the fields to null that a body without texts does not have.
+fn remove_texts(value: &mut Value) {
+    for (name, value) in value.as_object_mut().into_iter().flatten() {
+        if ["body", "bodyHtml", "comment", "extra"].contains(&name.as_str()) {
+            *value = Value::Null;
+        } else {
+            remove_texts(value);
         }
     }
 }

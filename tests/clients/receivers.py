@@ -81,6 +81,8 @@ def cases(delivery: Delivery) -> Iterator[tuple[str, Delivery, bool]]:
     yield "no secret", {**delivery, "secrets": []}, False
     yield "another body", {**delivery, "body": delivery["body"].replace("topic", "Topic")}, False
     yield "another time", changed(delivery, timestamp=str(now - 100)), False
+    yield "another id", changed(delivery, delivery="dlv_2"), False
+    yield "another topic", changed(delivery, event="post.deleted"), False
     yield "no signature", {**delivery, "headers": unsigned}, False
     yield "shorter signature", changed(delivery, signature=signature[:-1]), False
     yield "text as signature", changed(delivery, signature="sha256=é"), False

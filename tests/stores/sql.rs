@@ -89,7 +89,7 @@ async fn an_event_with_invalid_text_is_quarantined() {
 /// In Postgres and in `Event::INSERT_SQL`, an empty forum id means that the event has no forum.
 async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
-    let largest = body(262_144);
+    let largest = body(262_066);
     let too_large = body(262_145);
     for topic in ["badge.v2", "post", "post.", ".post", "post..created"] {
         let is_accepted = sql.accepts(["evt_1", topic, "0", "", "{}"]).await;

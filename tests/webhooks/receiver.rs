@@ -36,26 +36,32 @@ fn a_receiver_accepts_each_verified_delivery_once() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let url = lines.next().unwrap().unwrap();
     let printed = std::thread::spawn(|| lines.map(Result::unwrap).collect::<Vec<_>>());
-    let largest = "x".repeat(Event::MAX_BODY_LEN);
-    let mut unsigned = delivery("A", "dlv_7", "unsigned");
+    let body = |text: &str| format!(r#"{{"topic":"thread.created","text":"{text}"}}"#);
+    let [first, second, last] = ["first", "second", "last"].map(body);
+    let longest = Event::MAX_BODY_LEN - r#""delivery":"dlv_4","#.len() - body("").len();
+    let [largest, too_large] = [0, 1].map(|more| body(&"x".repeat(longest + more)));
+    let mut unsigned = delivery("A", "dlv_7", &last);
     unsigned.headers.remove("x-forum-signature");
     let statuses = [
-        delivery("A", "dlv_1", "first"),
-        delivery("A", "dlv_1", "first"),
-        delivery("B", "dlv_1", "first"),
-        delivery("B", "dlv_2", "second"),
-        delivery("C", "dlv_3", "foreign"),
+        delivery("A", "dlv_1", &first),
+        delivery("A", "dlv_1", &first),
+        delivery("B", "dlv_1", &first),
+        delivery("B", "dlv_2", &second),
+        delivery("C", "dlv_3", &second),
         delivery("A", "dlv_4", &largest),
-        delivery("A", "dlv_5", &format!("{largest}x")),
-        delivery("A", "dlv_6", "last"),
+        delivery("A", "dlv_5", &too_large),
+        delivery("A", "dlv_6", &last),
         unsigned,
     ]
     .map(|delivery| status(&url, &delivery));
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(statuses, [204, 204, 204, 204, 401, 204, 413, 204, 401]);
-    let expected = [("1", "first"), ("2", "second"), ("4", &largest), ("6", "last")]
-        .map(|(id, body)| format!("thread.created dlv_{id} {body}"));
+    let expected =
+        [("1", &first), ("2", &second), ("4", &largest), ("6", &last)].map(|(id, body)| {
+            let fields = body.strip_prefix('{').unwrap();
+            format!(r#"thread.created dlv_{id} {{"delivery":"dlv_{id}",{fields}"#)
+        });
     assert_eq!(printed.join().unwrap(), expected);
 }
 

@@ -2,11 +2,15 @@
 
 use forum_api::model::Timestamp;
 use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};
+use forum_api::{ApiSettings, Environment, openapi_document};
 use http::HeaderValue;
 
 use crate::sample::{START, after, secret, signed};
 
-const BODY: &str = r#"{"topic":"thread.created","id":1}"#;
+/// The stored body of the event.
+const STORED: &str = r#"{"topic":"thread.created","id":1}"#;
+
+const BODY: &str = r#"{"delivery":"dlv_1","topic":"thread.created","id":1}"#;
 
 const HEADERS: [&str; 4] =
     ["x-forum-event", "x-forum-delivery", "x-forum-timestamp", "x-forum-signature"];
@@ -18,7 +22,7 @@ fn check(delivery: &SignedRequest, now: Timestamp) -> Result<(), VerifyError> {
 
 #[test]
 fn a_signed_request_has_six_headers_and_is_verified() {
-    let delivery = signed(&secret("B"), BODY);
+    let delivery = signed(&secret("B"), STORED);
     let mut headers: Vec<_> = delivery
         .headers
         .iter()
@@ -26,7 +30,7 @@ fn a_signed_request_has_six_headers_and_is_verified() {
         .collect();
     headers.sort_unstable();
     let agent = format!("forum-api/{}", env!("CARGO_PKG_VERSION"));
-    let signature = "sha256=6a2c49044018a9dfbcd8864a9cf51b0f70130732d2e8a0193715b93cb3bb8f04";
+    let signature = "sha256=e2a8680e0b4de4a55ffaf0fd732ece60346c696715bb78342bcf3813beb6065b";
     let expected = [
         ("content-type", "application/json"),
         ("user-agent", &agent),
@@ -48,13 +52,13 @@ fn a_signed_request_has_six_headers_and_is_verified() {
 #[test]
 #[rustfmt::skip]
 fn a_signature_is_the_hmac_of_time_and_body() {
-    let text = "Grüße, 世界 🌍\n";
+    let text = r#"{"a":"Grüße, 世界 🌍"}"#;
     for (key, body, digits) in [
-        ("1234567890123456", "", "6fae9095953a8df08d494821ec38af3d53c2899df2c00018462b4f4df421cd61"),
-        ("1234567890123456", text, "c0010029e0c1b9eecbe3daab0a9b1b9b0cc1635652c07e7d409b156dd9246953"),
-        (&"k".repeat(64), text, "8d45ea5e1bcc0fc3079b5949a68b56f657a562490b5e012b97806fc951d3cc16"),
-        (&"k".repeat(65), text, "1a82673e51792863a21e475b9a69f6c1f6e5c91aed14703da506ce3e29944e92"),
-        (&"ключ🔑".repeat(30), text, "7bcff2e2ca4ea0fa18701bea506f3a1b241e7c98499b6a3200750161e88462ea"),
+        ("1234567890123456", r#"{"a":1}"#, "2e6e7cea63d2a60cade8057f0228740fdf0d9053b899d6d8860461103689813c"),
+        ("1234567890123456", text, "b25e873a150fd72bb20feb0cca0beb6663eb52c3a104fa158980f2fe2458d346"),
+        (&"k".repeat(64), text, "bb59e05d1611eaa500df15e7c20e39fb8ce0f62fb33713f485990e402d2fe78e"),
+        (&"k".repeat(65), text, "28c4e9ad3029c98f4fb21600bf820ea7d0bfe97ac80a12d767b91ecfe2973b5f"),
+        (&"ключ🔑".repeat(30), text, "a1f6cdaa1ac71a05fbbdcc774b1d1913f3545e10b52b659791993fe34c0741f9"),
     ] {
         let delivery = signed(&WebhookSecret::parse(key).unwrap(), body);
         assert_eq!(delivery.headers["x-forum-signature"], format!("sha256={digits}"), "{key}");
@@ -63,7 +67,7 @@ fn a_signature_is_the_hmac_of_time_and_body() {
 
 #[test]
 fn any_of_several_secrets_verifies() {
-    let delivery = signed(&secret("B"), BODY);
+    let delivery = signed(&secret("B"), STORED);
     for (letters, is_verified) in
         [("B", true), ("AB", true), ("BA", true), ("ABC", true), ("AC", false), ("", false)]
     {
@@ -76,7 +80,7 @@ fn any_of_several_secrets_verifies() {
 
 #[test]
 fn a_timestamp_differs_by_at_most_five_minutes() {
-    let delivery = signed(&secret("B"), BODY);
+    let delivery = signed(&secret("B"), STORED);
     for (millis, expected) in [
         (300_000, Ok(())),
         (300_001, Err(VerifyError::TooOld)),
@@ -92,7 +96,7 @@ fn a_timestamp_differs_by_at_most_five_minutes() {
 #[test]
 fn a_missing_repeated_or_malformed_header_is_rejected() {
     for name in HEADERS {
-        let mut delivery = signed(&secret("B"), BODY);
+        let mut delivery = signed(&secret("B"), STORED);
         let value = delivery.headers[name].clone();
         delivery.headers.append(name, value);
         let invalid = Err(VerifyError::InvalidHeader(name));
@@ -108,7 +112,7 @@ fn a_missing_repeated_or_malformed_header_is_rejected() {
     ];
     for (name, values) in HEADERS.into_iter().zip(malformed) {
         for value in values {
-            let mut delivery = signed(&secret("B"), BODY);
+            let mut delivery = signed(&secret("B"), STORED);
             let bytes = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             delivery.headers.insert(name, bytes);
             let result = check(&delivery, after(0));
@@ -119,7 +123,7 @@ fn a_missing_repeated_or_malformed_header_is_rejected() {
 
 #[test]
 fn another_signature_or_timestamp_is_rejected() {
-    let delivery = signed(&secret("B"), BODY);
+    let delivery = signed(&secret("B"), STORED);
     let good = delivery.headers["x-forum-signature"].to_str().unwrap();
     let digits = good.strip_prefix("sha256=").unwrap();
     for other in [
@@ -146,8 +150,46 @@ fn another_signature_or_timestamp_is_rejected() {
 }
 
 #[test]
+fn headers_that_differ_from_the_signed_body_are_rejected() {
+    for (name, value) in [("x-forum-delivery", "dlv_2"), ("x-forum-event", "thread.deleted")] {
+        let mut replayed = signed(&secret("B"), STORED);
+        replayed.headers.insert(name, HeaderValue::from_static(value));
+        assert_eq!(check(&replayed, after(0)), Err(VerifyError::HeaderMismatch(name)));
+    }
+    let without_topic = signed(&secret("B"), r#"{"event":"evt_1"}"#);
+    assert_eq!(check(&without_topic, after(0)), Err(VerifyError::InvalidBody));
+}
+
+/// The example in the document's description of webhooks.
+#[test]
+fn the_example_of_the_document_is_verified() {
+    let document = openapi_document(&ApiSettings::default(), &Environment::default());
+    let tags = document["tags"].as_array().unwrap();
+    let tag = tags.iter().find(|tag| tag["name"] == "webhooks").unwrap();
+    let text = tag["description"].as_str().unwrap();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap().trim()
+    };
+    let body = value("body");
+    let fields: serde_json::Value = serde_json::from_str(body).unwrap();
+    let headers = [
+        ("x-forum-event", fields["topic"].as_str().unwrap()),
+        ("x-forum-delivery", fields["delivery"].as_str().unwrap()),
+        ("x-forum-timestamp", value("timestamp")),
+        ("x-forum-signature", value("signature")),
+    ];
+    let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+    let secret = WebhookSecret::parse(value("secret")).unwrap();
+    let seconds: i64 = value("timestamp").parse().unwrap();
+    let now = Timestamp::from_millis(seconds * 1000);
+    let verified = verify(&[secret], &headers.into_iter().collect(), body.as_bytes(), now);
+    assert_eq!(verified.unwrap().topic, Topic::PING);
+}
+
+#[test]
 fn a_body_with_a_changed_byte_is_rejected() {
-    let delivery = signed(&secret("B"), BODY);
+    let delivery = signed(&secret("B"), STORED);
     for place in 0..BODY.len() {
         let mut body = BODY.as_bytes().to_vec();
         body[place] ^= 1;

@@ -66,7 +66,7 @@ fn operation(kind: &EventKind, name: &str) -> Value {
     let responses = RESPONSES
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
-    let example: Value = serde_json::from_str(&kind.example.body).unwrap_or_default();
+    let example: Value = serde_json::from_str(&kind.example_body()).unwrap_or_default();
     let (summary, more) = match kind.description.split_once(". ") {
         Some((summary, more)) => (summary, format!("{more} {SEE}")),
         None => (kind.description.trim_end_matches('.'), SEE.into()),

@@ -23,14 +23,13 @@ board_rules! {
         check_eq!(event.value("/thread"), &public(&otto.fetch_thread(&reply.thread_id).await?))
     }
 
-    /// The event of a new title is `post.updated`. It contains the thread with this title.
+    /// The event of a new title, `thread.updated`, contains the thread with this title.
     async fn the_event_of_a_new_title_has_this_title(suite: &Suite) -> TestResult {
         suite.require(Capability::TitleEdits)?;
         let ThreadFixture { otto, alice, first, .. } = recorded_thread(suite).await?;
         otto.edit_title(&first, "Kettles").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.name, event_name(&Topic::POST_UPDATED, &first.post_id))?;
-        check_eq!(event.value("/post"), &public(&alice.fetch_post(&first).await?))?;
+        check_eq!(event.name, event_name(&Topic::THREAD_UPDATED, &first.thread_id))?;
         check_eq!(event.value("/thread"), &public(&alice.fetch_thread(&first.thread_id).await?))?;
         check_eq!(event.value("/thread/title"), "Kettles")
     }

@@ -32,6 +32,48 @@ board_rules! {
         Ok(())
     }
 
+    /// A new title emits `thread.updated`, and in an edit with a new text also `post.updated`.
+    async fn a_new_title_emits_a_thread_event(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, first, .. } = recorded_thread(suite).await?;
+        let renamed = event_name(&Topic::THREAD_UPDATED, &first.thread_id);
+        otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        suite.expect_caused_event(&Topic::THREAD_UPDATED, &first.thread_id).await?;
+        let both = with(title_update("Pots"), |edit| edit.body = Some("Which one?".into()));
+        otto.update_post(&first, &both).await.expect_ok()?;
+        let events = suite.recorded().await?;
+        let titles = events.iter().map(|event| event.value("/thread/title"));
+        check!(titles.clone().all(|title| title == "Pots"), "{:?}", titles.collect::<Vec<_>>())?;
+        let names: Vec<_> = events.iter().map(|event| event.name.clone()).collect();
+        check_eq!(names, [renamed, event_name(&Topic::POST_UPDATED, &first.post_id)])
+    }
+
+    /// A lock and a pin emit `thread.updated` with the state after the change. Setting a thread to its current state emits
+    /// no event.
+    async fn a_lock_and_a_pin_emit_a_thread_event(suite: &Suite) -> TestResult {
+        let ThreadFixture { first, .. } = recorded_thread(suite).await?;
+        let thread = &first.thread_id;
+        for (capability, pointer) in
+            [(Capability::Locking, "/thread/locked"), (Capability::Pinning, "/thread/pinned")]
+        {
+            if suite.require(capability).is_err() {
+                continue;
+            }
+            for on in [true, true, false] {
+                match capability {
+                    Capability::Locking => suite.fixture.set_locked(thread, on).await?,
+                    _ => suite.fixture.set_pinned(thread, on).await?,
+                }
+            }
+            let events = suite.recorded().await?;
+            let states: Vec<_> =
+                events.iter().map(|event| (event.name.clone(), event.value(pointer))).collect();
+            let updated = event_name(&Topic::THREAD_UPDATED, thread);
+            check_eq!(states, [(updated.clone(), &true.into()), (updated, &false.into())])?;
+        }
+        Ok(())
+    }
+
     /// An edit of an approved post emits one event, `post.updated`: immediately, or when the edit is approved if the
     /// edit awaits approval.
     async fn an_edit_of_approved_content_emits_an_event(suite: &Suite) -> TestResult {

@@ -93,12 +93,12 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("set_offline", offline)
     }
 
-    /// Locks or unlocks a thread. Needs [`Capability::Locking`].
+    /// Locks or unlocks a thread as the board's moderation does, with the event. Needs [`Capability::Locking`].
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_locked", (thread, locked))
     }
 
-    /// Pins or unpins a thread. Needs [`Capability::Pinning`].
+    /// Pins or unpins a thread as the board's moderation does, with the event. Needs [`Capability::Pinning`].
     async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_pinned", (thread, pinned))
     }

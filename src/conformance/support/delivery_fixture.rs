@@ -49,7 +49,7 @@ pub(crate) fn extreme_events(number: u64) -> TestResult<[Event; 2]> {
         body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
         ..event(number)?
     };
-    let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY_LEN - 8));
+    let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_STORED_LEN - 8));
     Ok([every_field, Event { body, ..event(1)? }])
 }
 

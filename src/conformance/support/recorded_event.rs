@@ -51,7 +51,7 @@ impl RecordedEvent {
         check_eq!(body.topic, event.topic.as_str())?;
         check_eq!(body.occurred_at, event.occurred_at)?;
         check_eq!(body.request_id, event.request_id)?;
-        check!(event.body.len() <= Event::MAX_BODY_LEN)?;
+        check!(event.body.len() <= Event::MAX_STORED_LEN)?;
         let mut subjects = SUBJECTS.iter();
         let subject = subjects.find(|(topic, _)| body.topic.starts_with(topic));
         let id = subject.and_then(|(_, pointer)| body.data.pointer(pointer)?.as_str());

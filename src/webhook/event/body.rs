@@ -6,14 +6,18 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Event, EventMeta};
-use crate::model::{
-    EventId, ForumId, MessageId, OptionId, PollId, PostId, RatingId, ThreadId, Timestamp, UserId,
-};
+#[cfg(feature = "webhooks")]
+use crate::model::UserId;
+use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a, T> {
+    /// Id of the delivery, as in the header `x-forum-delivery`. The stored body does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DeliveryId")]
+    delivery: Option<&'a DeliveryId>,
     /// Id of the event, the same in all of its deliveries.
     event: &'a EventId,
     /// Topic of the event.
@@ -26,113 +30,17 @@ struct Body<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     example: Option<bool>,
-    /// Only in a body that contains only ids, because it would be larger than 256 KiB: always true.
+    /// Only in a body without texts, because it would be larger than 256 KiB: always true. `body`, `bodyHtml`, `comment` and
+    /// `extra` are then null.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,
     /// The resources in their state after the change.
-    data: Data<T>,
+    data: T,
 }
 
-/// The resources in their state after the change, or the ids of an event that would be larger than 256 KiB.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "{T}OrTruncated")]
-enum Data<T> {
-    Whole(T),
-    Truncated(Truncated),
-}
-
-/// The ids of an event that would be larger than 256 KiB.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename = "TruncatedEventData")]
-struct Truncated {
-    /// Always true.
-    #[schemars(extend("const" = true))]
-    truncated: bool,
-    #[serde(flatten)]
-    #[schemars(with = "EventIds")]
-    ids: Map<String, Value>,
-}
-
-/// The ids of an event, at their paths.
-#[derive(JsonSchema)]
-#[schemars(transform = make_open)]
-#[expect(dead_code, reason = "describes ids of any event")]
-struct EventIds {
-    /// Ids of the thread.
-    thread: ResourceIds,
-    /// Ids of the post.
-    post: ResourceIds,
-    /// Ids of the poll.
-    poll: ResourceIds,
-    /// Id of the forum.
-    forum: ResourceIds,
-    /// Ids of the rating.
-    rating: ResourceIds,
-    /// Id of the rated member.
-    member: MemberIds,
-    /// Ids of the message.
-    message: ResourceIds,
-    /// Id of the member who made the change.
-    actor: MemberIds,
-}
-
-/// The ids of a resource in an event without its texts. It has only those ids that the resource has.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase", transform = make_open)]
-#[expect(dead_code, reason = "describes ids of any resource")]
-struct ResourceIds {
-    forum_id: ForumId,
-    thread_id: ThreadId,
-    /// Id of the thread's first post.
-    first_post_id: PostId,
-    /// Id of the poll; null if the thread has none.
-    poll_id: Option<PollId>,
-    post_id: PostId,
-    /// Id of the post that the post replies to; null if it replies to the thread itself.
-    in_reply_to: Option<PostId>,
-    rating_id: RatingId,
-    user_id: UserId,
-    message_id: MessageId,
-    /// Id of the sender.
-    sender_id: UserId,
-    /// Ids of the recipients.
-    recipient_ids: Vec<UserId>,
-    /// Id of the author.
-    author: MemberIds,
-    /// Id of the last editor.
-    edited_by: MemberIds,
-    /// Ids of the thread's last post.
-    last_post: PartIds,
-    /// Ids of the poll's options.
-    options: Vec<PartIds>,
-}
-
-/// The ids of a part of a resource in an event without its texts.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase", transform = make_open)]
-#[expect(dead_code, reason = "describes the ids of any part")]
-struct PartIds {
-    post_id: PostId,
-    option_id: OptionId,
-    /// Id of the author.
-    author: MemberIds,
-}
-
-/// The id of a member in an event without its texts.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-#[expect(dead_code, reason = "describes the id of any member")]
-struct MemberIds {
-    user_id: UserId,
-}
-
-/// Allows omitted and additional fields.
-fn make_open(schema: &mut Schema) {
-    schema.remove("required");
-    schema.insert("additionalProperties".into(), true.into());
-}
+/// Fields that are null in a body that would be too large.
+pub(super) const TEXT_FIELDS: [&str; 4] = ["body", "bodyHtml", "comment", "extra"];
 
 /// Returns the schema of the body of a topic's events.
 pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerator) -> Schema {
@@ -143,7 +51,8 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
     }
     let required = schema.get_mut("required").and_then(Value::as_array_mut);
     if let Some(required) = required {
-        required.retain(|name| name != "example");
+        required.retain(|name| name != "example" && name != "truncated" && name != "delivery");
+        required.insert(0, "delivery".into());
     }
     schema
 }
@@ -194,18 +103,23 @@ impl Event {
     }
 }
 
-/// Serializes the body. If the body is too large, it contains only the ids of `data`. If the ids are too large as well,
-/// it contains no data.
+/// Serializes the body. If the body is too large, its [texts](TEXT_FIELDS) are null. If it is too large nevertheless, it
+/// contains no data.
 pub(super) fn serialize(
     meta: &EventMeta,
     topic: &Topic,
     example: Option<bool>,
     data: &impl Serialize,
 ) -> String {
-    let truncated = |ids| try_serialize::<()>(meta, topic, example, Data::Truncated(ids));
-    let body = try_serialize(meta, topic, example, Data::Whole(data))
-        .or_else(|| truncated(Truncated::from_data(data)))
-        .or_else(|| truncated(Truncated::from_data(&())));
+    let without_texts = || {
+        let mut data = serde_json::to_value(data).ok()?;
+        remove_texts(&mut data);
+        try_serialize(meta, topic, example, Some(true), &data)
+    };
+    let without_data = || try_serialize(meta, topic, example, Some(true), &Map::new());
+    let body = try_serialize(meta, topic, example, None, data)
+        .or_else(without_texts)
+        .or_else(without_data);
     body.unwrap_or_else(|| {
         tracing::error!(topic = topic.as_str(), "event cannot be serialized");
         String::new()
@@ -213,56 +127,49 @@ pub(super) fn serialize(
 }
 
 /// Returns `None` for a body that is too large or cannot be serialized, for example because of a time outside of RFC 3339.
-fn try_serialize<T: Serialize>(
+fn try_serialize(
     meta: &EventMeta,
     topic: &Topic,
     example: Option<bool>,
-    data: Data<T>,
+    truncated: Option<bool>,
+    data: &impl Serialize,
 ) -> Option<String> {
     let content = Body {
+        delivery: None,
         event: &meta.id,
         topic: topic.as_str(),
         occurred_at: meta.occurred_at,
         request_id: meta.request_id.as_deref(),
         example,
-        truncated: matches!(data, Data::Truncated(_)).then_some(true),
+        truncated,
         data,
     };
     let body = serde_json::to_string(&content).ok();
-    body.filter(|body| body.len() <= Event::MAX_BODY_LEN)
+    body.filter(|body| body.len() <= Event::MAX_STORED_LEN)
 }
 
-impl Truncated {
-    fn from_data(data: &impl Serialize) -> Self {
-        let ids = match serde_json::to_value(data).map(ids) {
-            Ok(Some(Value::Object(ids))) => ids,
-            _ => Map::new(),
-        };
-        Self { truncated: true, ids }
-    }
-}
-
-/// Keeps only the ids of `value`, at their paths. `None` if it contains no ids.
-fn ids(value: Value) -> Option<Value> {
+/// Sets the [texts](TEXT_FIELDS) of all objects to null.
+fn remove_texts(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let fields: Map<_, _> = fields
-                .into_iter()
-                .filter_map(|(name, value)| {
-                    let is_id =
-                        name.ends_with("Id") || name.ends_with("Ids") || name == "inReplyTo";
-                    let value = if is_id { Some(value) } else { ids(value) };
-                    value.map(|value| (name, value))
-                })
-                .collect();
-            (!fields.is_empty()).then(|| fields.into())
+            for (name, value) in fields {
+                if TEXT_FIELDS.contains(&name.as_str()) {
+                    *value = Value::Null;
+                } else {
+                    remove_texts(value);
+                }
+            }
         }
-        Value::Array(items) => {
-            let items: Vec<_> = items.into_iter().filter_map(ids).collect();
-            (!items.is_empty()).then(|| items.into())
-        }
-        _ => None,
+        Value::Array(items) => items.iter_mut().for_each(remove_texts),
+        _ => {}
     }
+}
+
+/// Returns the body of a delivery: the stored body of its event, with the id of the delivery as the first field. `None` if
+/// the stored body is not a JSON object with fields.
+pub(crate) fn delivery_body(stored: &str, id: &DeliveryId) -> Option<String> {
+    let fields = stored.strip_prefix('{').filter(|fields| fields.starts_with('"'))?;
+    Some(format!("{{\"delivery\":\"{id}\",{fields}"))
 }
 
 #[cfg(feature = "webhooks")]
@@ -325,8 +232,8 @@ pub(super) fn parse_part<T: serde::de::DeserializeOwned>(body: &str, pointer: &s
 mod tests {
     use serde_json::{Value, json};
 
-    use super::Event;
-    use crate::model::Timestamp;
+    use super::{Event, delivery_body};
+    use crate::model::{DeliveryId, Timestamp};
     use crate::webhook::Topic;
     use crate::webhook::event::constructors::example_meta;
 
@@ -336,37 +243,44 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_too_large_keeps_its_ids() {
-        let long = "x".repeat(Event::MAX_BODY_LEN - serialize(&"").len());
-        let truncated = json!({ "truncated": true });
-        let ids = json!({ "userIds": vec!["x"; Event::MAX_BODY_LEN] });
-        for (data, expected) in [
-            (json!(long), json!(long)),
-            (json!(format!("{long}x")), truncated.clone()),
-            (ids, truncated.clone()),
-            (
-                json!({
-                    "post": { "postId": "40", "inReplyTo": "39", "body": long, "author": { "userId": "3", "username": "alice" } },
-                    "poll": { "options": [{ "optionId": "1", "text": "Green" }], "tags": ["a"] },
-                    "recipientIds": ["4", "5"],
-                    "actor": null,
-                }),
-                json!({
-                    "post": { "postId": "40", "inReplyTo": "39", "author": { "userId": "3" } },
-                    "poll": { "options": [{ "optionId": "1" }] },
-                    "recipientIds": ["4", "5"],
-                    "truncated": true,
-                }),
-            ),
+    fn a_body_that_is_too_large_has_no_texts() {
+        let long = "x".repeat(Event::MAX_STORED_LEN - serialize(&"").len());
+        let too_long = format!("{long}x");
+        let post = |body: Value| {
+            json!({
+                "post": { "postId": "40", "body": body, "bodyHtml": body, "extra": body, "author": { "username": "alice" } },
+                "ratings": [{ "comment": body, "points": 1 }],
+                "actor": null,
+            })
+        };
+        for (data, expected, is_truncated) in [
+            (json!(long), json!(long), false),
+            (post(json!(&long[1..])), post(Value::Null), true),
+            (post(json!("short")), post(json!("short")), false),
+            (json!(too_long), json!({}), true),
+            (json!({ "userIds": vec!["x"; Event::MAX_STORED_LEN] }), json!({}), true),
         ] {
             let text = serialize(&data);
-            assert!(text.len() <= Event::MAX_BODY_LEN);
+            assert!(text.len() <= Event::MAX_STORED_LEN);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
-            assert_eq!(body.get("truncated"), expected.get("truncated"));
+            assert_eq!(body.get("truncated"), is_truncated.then_some(&json!(true)));
         }
         let no_calendar_date = serialize(&Timestamp::from_millis(i64::MAX));
         let body: Value = serde_json::from_str(&no_calendar_date).unwrap();
-        assert_eq!(body["data"], truncated, "a time that cannot be serialized");
+        assert_eq!(body["data"], json!({}), "a time that cannot be serialized");
+    }
+
+    #[test]
+    fn the_body_of_a_delivery_has_its_id_and_fits() {
+        let id = DeliveryId::parse(&"d".repeat(64)).unwrap();
+        let stored = serialize(&"x".repeat(Event::MAX_STORED_LEN - serialize(&"").len()));
+        let body = delivery_body(&stored, &id).unwrap();
+        assert_eq!((stored.len(), body.len()), (Event::MAX_STORED_LEN, Event::MAX_BODY_LEN));
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((&body["delivery"], &body["topic"]), (&json!(id), &json!("post.created")));
+        for malformed in ["", "{}", "[]", "text"] {
+            assert_eq!(delivery_body(malformed, &id), None);
+        }
     }
 }

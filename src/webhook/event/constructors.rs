@@ -9,12 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::payload::{
-    MessageEventData, MessageIds, PingEventData, PollEventData, PostEventData, PublicView,
-    RatingEventData, ThreadEventData, VoteEventData,
+    ErasedMemberId, ErasureEventData, MessageEventData, MessageIds, PingEventData, PollEventData,
+    PostEventData, PublicView, RatingEventData, ThreadEventData, VoteEventData,
 };
 use super::{Event, EventContext, EventMeta, ForumSummary, body};
 use crate::model::{
-    Author, ContentState, EventId, ForumId, LastPost, MessageId, Poll, Post, Rating, Thread, UserId,
+    Author, ContentState, DeliveryId, EventId, ForumId, LastPost, MessageId, Poll, Post, Rating,
+    Thread, UserId,
 };
 use crate::webhook::Topic;
 
@@ -29,6 +30,13 @@ pub(crate) struct EventKind {
 }
 
 impl EventKind {
+    /// Returns the body of a delivery of the example.
+    pub(crate) fn example_body(&self) -> String {
+        let id = DeliveryId::from_valid_text("dlv_7fQ2xVb1mTzKc9RwLpYd0s".into());
+        let body = &self.example.body;
+        body::delivery_body(body, &id).unwrap_or_else(|| body.clone())
+    }
+
     /// Creates an example event. It has no forum, and concerns every member.
     #[cfg(feature = "webhooks")]
     pub(crate) fn new_example(&self, meta: EventMeta) -> Event {
@@ -85,6 +93,10 @@ kinds! {
     THREAD_CREATED thread_created(context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
+    "A thread has a new title or forum, or was locked, unlocked, pinned or unpinned."
+    THREAD_UPDATED thread_updated(context: EventContext<'_> = example(&UPDATED_THREAD))
+        in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
+
     "A thread was deleted with its posts."
     THREAD_DELETED thread_deleted(context: EventContext<'_> = example(&DELETED_THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
@@ -123,7 +135,11 @@ kinds! {
         member: &Author = &Author::other_example(),
         forum: Option<&ForumSummary> = Some(&example(&THREAD).forum()),
         actor: Option<&Author> = Some(&AUTHOR)
-    ) in forum.map(|forum| &forum.forum_id) => RatingEventData, RatingEventData { rating, member, forum, actor };
+    ) in forum.map(|forum| &forum.forum_id) => RatingEventData, RatingEventData { rating: public(rating), member, forum, actor };
+
+    "The account of a member was erased. The event contains the id only: remove what you have stored about the member. The member's posts stay without author, or have events of their deletion."
+    MEMBER_ERASED member_erased(member: &UserId = &UserId::from(7))
+        in None => ErasureEventData, ErasureEventData { member: ErasedMemberId { user_id: member } };
 
     "A private message was sent. The event contains ids only."
     MESSAGE_SENT message_sent(
@@ -170,6 +186,8 @@ static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
         ..Thread::example()
     }
 });
+static UPDATED_THREAD: LazyLock<Thread> =
+    LazyLock::new(|| Thread { locked: true, version: 2, ..Thread::example() });
 static DELETED_THREAD: LazyLock<Thread> =
     LazyLock::new(|| Thread { state: ContentState::Deleted, version: 2, ..Thread::example() });
 static RESTORED_THREAD: LazyLock<Thread> =

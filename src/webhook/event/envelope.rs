@@ -30,7 +30,7 @@ pub struct Event {
     pub forum_id: Option<ForumId>,
     /// Id of the API request that caused the event; `None` for an event of a page, a command or another cause.
     pub request_id: Option<String>,
-    /// The body of its deliveries, at most [`Event::MAX_BODY_LEN`] bytes.
+    /// The body of its deliveries without the id of a delivery, at most [`Event::MAX_STORED_LEN`] bytes.
     pub body: String,
 }
 
@@ -92,9 +92,12 @@ pub struct ForumSummary {
 }
 
 impl Event {
-    /// Maximum length of a body: 256 KiB. If a body would be longer, its data contains only `"truncated":true` and the ids
-    /// of the event: the fields `inReplyTo` and those whose names end in `Id` or `Ids`.
+    /// Maximum length of the body of a delivery: 256 KiB. If a body would be longer, the fields `body`, `bodyHtml`, `comment`
+    /// and `extra` in its data are null, and it has `"truncated":true`.
     pub const MAX_BODY_LEN: usize = 256 * 1024;
+
+    /// Maximum length of [`body`](Self::body): a delivery adds its id, which has at most 64 bytes, and 14 bytes.
+    pub const MAX_STORED_LEN: usize = Self::MAX_BODY_LEN - 64 - r#""delivery":"","#.len();
 
     /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
     /// [`insert_parameters`](Self::insert_parameters). Running it twice for one event adds one row.

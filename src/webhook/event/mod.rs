@@ -5,5 +5,6 @@ mod constructors;
 mod envelope;
 mod payload;
 
+pub(crate) use body::delivery_body;
 pub(crate) use constructors::{EventKind, event_kinds};
 pub use envelope::{Event, EventContext, EventMeta, ForumSummary};

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::body::TEXT_FIELDS;
 use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
@@ -79,13 +80,28 @@ impl<'a> VoteEventData<'a> {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RatingEventData<'a> {
     /// The rating.
-    pub(super) rating: &'a Rating,
+    pub(super) rating: PublicView<'a, Rating>,
     /// The rated member.
     pub(super) member: &'a Author,
     /// The forum of the rated post; null for a rating without a post.
     pub(super) forum: Option<&'a ForumSummary>,
     /// The member who gave the rating; null if the account no longer exists.
     pub(super) actor: Option<&'a Author>,
+}
+
+/// Data of the erasure of a member.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ErasureEventData<'a> {
+    /// Id of the member, without any other data.
+    pub(super) member: ErasedMemberId<'a>,
+}
+
+/// Id of an erased member.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ErasedMemberId<'a> {
+    /// Id of the member. It is not used again.
+    pub(super) user_id: &'a UserId,
 }
 
 /// Data of a message event.
@@ -144,6 +160,12 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
         let required = schema.pointer_mut("/required");
         if let Some(names) = required.and_then(Value::as_array_mut) {
             names.retain(|name| Event::READER_FIELDS.iter().all(|field| name != field));
+        }
+        for name in TEXT_FIELDS {
+            let kind = schema.pointer_mut(&format!("/properties/{name}/type"));
+            if let Some(kind) = kind.filter(|kind| *kind == "string") {
+                *kind = json!(["string", "null"]);
+            }
         }
         let description =
             "The resource in its state after the change, without fields that depend on the reader.";

@@ -43,8 +43,9 @@ fn the_responses_determine_the_final_state() {
         for (sent, attempt) in sent.iter().zip(&log) {
             assert_eq!(sent.at, attempt.started_at);
             assert_eq!(sent.header("x-forum-delivery"), delivery.id.to_string());
-            let body = br#"{"event":"evt_0","topic":"post.created"}"#;
-            assert_eq!(&*sent.request.body, body);
+            let id = &delivery.id;
+            let body = format!(r#"{{"delivery":"{id}","event":"evt_0","topic":"post.created"}}"#);
+            assert_eq!(sent.request.body, body);
             assert!(sent.is_signed(SECRET), "each attempt has its own signature");
         }
     }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult, OrInternal};
 use forum_api::model::UserId;
+use forum_api::runtime::OsRandom;
 use forum_api::store::ErasedMember;
+use forum_api::webhook::{Event, EventMeta};
 use rusqlite::OpenFlags;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -100,8 +102,10 @@ impl ReferenceBoard {
             // Other commands run meanwhile.
             sleep(began.elapsed()).await;
         }
+        let meta = EventMeta::new(&OsRandom, self.clock.now())?;
+        let event = Event::member_erased(meta, &UserId::from(member));
         self.database
-            .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
+            .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, event, entry)))
             .await
     }
 
@@ -172,6 +176,7 @@ async fn erase(
     tx: &Transaction<'_>,
     member: i64,
     with_posts: bool,
+    event: Event,
     entry: AuditEntry,
 ) -> BoardResult<()> {
     locks::board(tx).await?;
@@ -202,6 +207,7 @@ async fn erase(
     for statement in AUDIT_LOG {
         tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
     }
+    tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
     tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1)).await?;
     Ok(())
 }

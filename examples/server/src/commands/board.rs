@@ -229,7 +229,9 @@ impl ThreadCommand {
         };
         let entry = audit::entry(action, id)?;
         let is_changed = board
-            .set_audited(entry, move |tx, _| Box::pin(moderation::set_flag(tx, id, flag, on)))
+            .set_audited(entry, move |tx, events| {
+                Box::pin(moderation::set_flag(tx, events, id, flag, on))
+            })
             .await?;
         Output::message_if_changed(is_changed, done, unchanged)
     }

@@ -146,7 +146,7 @@ impl DeliveryCommand {
 async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
     let (delivery, log) = webhooks.deliveries.find(id).await?.ok_or_else(|| not_found(id))?;
     let (body, request_id) = match webhooks.outbox.find(&delivery.event_id).await? {
-        Some(event) => (Some(event.body), event.request_id),
+        Some(event) => (Some(event.delivery_body(id)), event.request_id),
         None => (None, None),
     };
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;

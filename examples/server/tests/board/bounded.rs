@@ -316,8 +316,9 @@ impl MeasuredBoard {
         let board = self.demo.board.clone();
         for on in [true, false] {
             for flag in [ThreadFlag::Locked, ThreadFlag::Pinned] {
-                let change = board
-                    .write(move |tx, _| Box::pin(moderation::set_flag(tx, LONG_THREAD, flag, on)));
+                let change = board.write(move |tx, events| {
+                    Box::pin(moderation::set_flag(tx, events, LONG_THREAD, flag, on))
+                });
                 self.operate("set a flag", change).await;
             }
         }

@@ -202,7 +202,11 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 impl ReferenceBoardFixture {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = thread.to_i64()?;
-        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on))).await
+        let change = self
+            .board
+            .write(move |tx, events| Box::pin(moderation::set_flag(tx, events, thread, mark, on)));
+        change.await?;
+        Ok(())
     }
 
     async fn change<T: Send + 'static>(

@@ -1,9 +1,9 @@
-//! Deletion of all posts of a member.
+//! Moderation by an operator: deletion of all posts of a member, events of waiting threads.
 
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::runtime::{Clock as _, OsRandom};
 
-use crate::board::posts::moderation::PostsOfMember;
+use crate::board::posts::moderation::{PostsOfMember, ThreadFlag};
 
 use crate::prelude::*;
 
@@ -106,4 +106,43 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
         assert_eq!(is_deleted, expected);
     }
     assert_eq!(topics(&demo).await, ["thread.restored", "thread.deleted"]);
+}
+
+/// A thread that is renamed by a member whose edits await approval, and locked meanwhile.
+#[tokio::test]
+async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    let new = json!({ "title": "Kettles", "body": "Which one?" });
+    let (_, thread) = demo.post("newbie", &demo.threads_path("General").await, new).await;
+    let [id, first] = ["threadId", "firstPostId"].map(|name| number(&thread[name]));
+    let lock = async |on| {
+        let change = demo.board.write(move |tx, events| {
+            Box::pin(moderation::set_flag(tx, events, id, ThreadFlag::Locked, on))
+        });
+        change.await.unwrap()
+    };
+    assert!(lock(true).await);
+    assert_eq!(topics(&demo).await, [""; 0], "it awaits its first approval");
+    demo.approve(first).await.unwrap();
+    assert_eq!(topics(&demo).await, ["thread.created", "post.created"]);
+    assert!(lock(false).await && !lock(false).await);
+    assert_eq!(topics(&demo).await, ["thread.updated"]);
+    let path = format!("{}/{first}", posts_path(&thread));
+    let edit = async |edit: Value| {
+        demo.advance(60);
+        let edited = demo.as_member("newbie").await.patch(&path, &edit).await;
+        assert_eq!(edited.json()["state"], "awaiting_approval");
+        assert_eq!(topics(&demo).await, [""; 0], "the edit awaits approval");
+    };
+    edit(json!({ "title": "Pots" })).await;
+    assert!(lock(true).await);
+    assert_eq!(topics(&demo).await, [""; 0], "the thread awaits approval");
+    demo.approve(first).await.unwrap();
+    assert_eq!(topics(&demo).await, ["thread.updated", "post.updated"]);
+    lock(false).await;
+    topics(&demo).await;
+    edit(json!({ "body": "Which of them?" })).await;
+    demo.approve(first).await.unwrap();
+    assert_eq!(topics(&demo).await, ["post.updated"]);
 }

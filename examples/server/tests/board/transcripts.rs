@@ -98,7 +98,7 @@ async fn operate(demo: &Demo, change: &str) {
         "unpin" => (ThreadFlag::Pinned, false),
         _ => panic!("unknown change {change}"),
     };
-    demo.board.write(move |tx, _| Box::pin(set_flag(tx, id, flag, on))).await.unwrap();
+    demo.board.write(move |tx, events| Box::pin(set_flag(tx, events, id, flag, on))).await.unwrap();
 }
 
 async fn send(demo: &Demo, line: &str) -> TestResponse {

@@ -41,7 +41,7 @@ CREATE TABLE forum_api_events (
     occurred_at BIGINT NOT NULL,
     forum TEXT CHECK (forum ~ '^[A-Za-z0-9_-]{1,64}$'),
     request_id TEXT,
-    body TEXT NOT NULL CHECK (octet_length(body) <= 262144 AND json_typeof(body::JSON) = 'object'),
+    body TEXT NOT NULL CHECK (octet_length(body) <= 262066 AND json_typeof(body::JSON) = 'object'),
     fanned_out_at BIGINT,
     quarantine_reason TEXT
 ) WITH (

@@ -46,7 +46,7 @@ CREATE TABLE forum_api_events (
     forum TEXT CHECK (length(forum) BETWEEN 1 AND 64 AND forum NOT GLOB '*[^A-Za-z0-9_-]*'),
     request_id TEXT,
     body TEXT NOT NULL CHECK (
-        length(CAST(body AS BLOB)) <= 262144
+        length(CAST(body AS BLOB)) <= 262066
         AND CASE WHEN json_valid(body) THEN json_type(body) = 'object' ELSE FALSE END
     ),
     fanned_out_at INTEGER,

@@ -29,7 +29,7 @@ use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HO
 use crate::board::texts::Texts;
 use crate::board::{edit_rules, rules, search, thread_row};
 use edit_limit::OLDEST;
-use post_events::{EDITED, EventScope, REPLIED};
+use post_events::{EDITED, EventScope, REPLIED, THREAD_UPDATED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
 use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
@@ -523,7 +523,12 @@ pub async fn edit(
     }
     let seen = view.show(edited.clone());
     if item.is_public() {
-        scope.record(events, EDITED)?;
+        if title.is_some() {
+            scope.record(events, THREAD_UPDATED)?;
+        }
+        if body.is_some() {
+            scope.record(events, EDITED)?;
+        }
     }
     Ok(InForum::new(forum, seen))
 }
@@ -540,7 +545,7 @@ const EDIT: &str = "
 const EDIT_THREAD: &str = "
     UPDATE thread SET
         title = coalesce(:title, title), title_words = coalesce(:title_words, title_words), state = :state,
-        version = version + 1
+        update_waits = update_waits OR :state = 'awaiting_approval' AND :title IS NOT NULL, version = version + 1
     WHERE id = :thread";
 
 /// Soft-deletes a post, or the whole thread with its first post.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow::Continue;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
+use super::post_events::{EDITED, EventScope, REPLY_RESTORED, THREAD_RESTORED, THREAD_UPDATED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Row, Transaction, bind};
@@ -22,6 +22,7 @@ pub async fn approve(
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
     set_state(tx, &mut item, ContentState::Visible).await?;
     if item.is_public() {
+        item.record_waiting_update(tx, events).await?;
         item.publish(tx, events, (EDITED, EDITED)).await?;
     }
     Ok(())
@@ -161,25 +162,36 @@ pub enum ThreadFlag {
     Pinned,
 }
 
-/// Sets or removes a flag of a thread. Its version changes with the flag. Returns `false` if the flag is set or removed
-/// already.
+/// Sets or removes a flag of a thread. Its version changes with the flag, and a visible thread has an event. Returns `false`
+/// if the flag is set or removed already.
 pub async fn set_flag(
     tx: &Transaction<'_>,
+    events: &mut EventRecorder,
     thread: i64,
     flag: ThreadFlag,
     on: bool,
 ) -> BoardResult<bool> {
     let update = match flag {
         ThreadFlag::Locked => {
-            "UPDATE thread SET locked = ?2, version = version + 1 WHERE id = ?1 AND locked <> ?2"
+            "UPDATE thread SET
+                locked = ?2, version = version + 1, update_waits = update_waits OR state = 'awaiting_approval'
+            WHERE id = ?1 AND locked <> ?2"
         }
         ThreadFlag::Pinned => {
-            "UPDATE thread SET pinned = ?2, version = version + 1 WHERE id = ?1 AND pinned <> ?2"
+            "UPDATE thread SET
+                pinned = ?2, version = version + 1, update_waits = update_waits OR state = 'awaiting_approval'
+            WHERE id = ?1 AND pinned <> ?2"
         }
     };
     let is_changed = tx.execute(update, bind![thread, on]).await? > 0;
     if !is_changed && !tx.any("SELECT 1 FROM thread WHERE id = ?1", bind![thread]).await? {
         return Err(BoardError::not_found(format!("unknown thread \"{thread}\"")));
+    }
+    if is_changed && events.has_endpoints {
+        let scope = EventScope::load(tx, thread, None, events.actor).await?;
+        if scope.thread.state == ContentState::Visible {
+            scope.record(events, THREAD_UPDATED)?;
+        }
     }
     Ok(is_changed)
 }

@@ -126,6 +126,7 @@ pub enum PostEventKind {
 pub const STARTED: PostEvents =
     &[PostEventKind::Thread(Event::thread_created), PostEventKind::Post(Event::post_created)];
 pub const REPLIED: PostEvents = &[PostEventKind::Post(Event::post_created)];
+pub const THREAD_UPDATED: PostEvents = &[PostEventKind::Thread(Event::thread_updated)];
 pub const EDITED: PostEvents = &[PostEventKind::Post(Event::post_updated)];
 pub const THREAD_DELETED: PostEvents = &[PostEventKind::Thread(Event::thread_deleted)];
 pub const REPLY_DELETED: PostEvents = &[PostEventKind::Post(Event::post_deleted)];

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::ContentState;
 
-use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
+use super::post_events::{
+    EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED, THREAD_UPDATED,
+};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::accounts::post_count;
@@ -25,6 +27,8 @@ pub struct PostRow {
     pub version: i64,
     /// True if `post.created` was sent.
     published: bool,
+    /// True if the thread was changed while it awaited approval, without an event.
+    thread_update_waits: bool,
     thread_state: ContentState,
     thread_author: Option<i64>,
     /// Number of visible replies of the thread.
@@ -36,7 +40,7 @@ impl PostRow {
     /// The columns that [`read`](Self::read) expects.
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-        post.state AS post_state, post.state_before, post.version AS post_version, post.published,
+        post.state AS post_state, post.state_before, post.version AS post_version, post.published, thread.update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
@@ -60,6 +64,7 @@ impl PostRow {
             state_before: row.maybe_state("state_before")?,
             version: row.value("post_version")?,
             published: row.value("published")?,
+            thread_update_waits: row.value("update_waits")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
             replies: row.value("reply_count")?,
@@ -102,6 +107,24 @@ impl PostRow {
         for post in published {
             let scope = EventScope::load(tx, self.thread, Some(post), events.actor).await?;
             scope.record(events, REPLIED)?;
+        }
+        Ok(())
+    }
+
+    /// Records `thread.updated` for a first post that was published before and is approved, if its thread was changed while it
+    /// awaited approval.
+    pub async fn record_waiting_update(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+    ) -> BoardResult<()> {
+        if !self.first || !self.thread_update_waits {
+            return Ok(());
+        }
+        let update = "UPDATE thread SET update_waits = FALSE WHERE id = ?1";
+        tx.execute(update, bind![self.thread]).await?;
+        if self.published {
+            self.record(tx, events, (THREAD_UPDATED, &[])).await?;
         }
         Ok(())
     }

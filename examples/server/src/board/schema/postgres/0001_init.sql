@@ -112,6 +112,8 @@ CREATE TABLE thread (
     reply_count BIGINT NOT NULL DEFAULT 0,
     pinned BOOLEAN NOT NULL DEFAULT FALSE,
     locked BOOLEAN NOT NULL DEFAULT FALSE,
+    -- The thread was changed while it awaited approval: an event follows with the approval.
+    update_waits BOOLEAN NOT NULL DEFAULT FALSE,
     version BIGINT NOT NULL DEFAULT 1,
     title_words TEXT NOT NULL
 );

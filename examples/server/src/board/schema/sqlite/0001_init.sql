@@ -123,6 +123,8 @@ CREATE TABLE thread (
     reply_count INTEGER NOT NULL DEFAULT 0,
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
+    -- The thread was changed while it awaited approval: an event follows with the approval.
+    update_waits INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1,
     title_words TEXT NOT NULL
 ) STRICT;
