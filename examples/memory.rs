@@ -133,7 +133,7 @@ impl Viewer {
         match post.state {
             ContentState::Visible => true,
             ContentState::AwaitingApproval => is_moderator || self.is_author(&post.author),
-            ContentState::Deleted => is_moderator,
+            _ => is_moderator,
         }
     }
 }

@@ -107,11 +107,13 @@ pub(super) fn served_operations(
 }
 
 const ME: Tag = Tag::new("me", "The token and its owner.");
-const FORUMS: Tag = Tag::new("forums", "Forums and their threads.");
-const THREADS: Tag = Tag::new("threads", "Threads with their posts and polls.");
-const MEMBERS: Tag = Tag::new("members", "Public profiles and reputation.");
+const FORUMS: Tag = Tag::new("forums", "The forums of the board.");
+const THREADS: Tag = Tag::new("threads", "Threads of forums.");
+const POSTS: Tag = Tag::new("posts", "Posts of threads.");
+const MEMBERS: Tag = Tag::new("members", "Public profiles.");
+const RATINGS: Tag = Tag::new("ratings", "Ratings of the reputation of members.");
 const MESSAGES: Tag = Tag::new("messages", "The caller's private messages.");
-const POLLS: Tag = Tag::new("polls", "Voting in polls and editing them.");
+const POLLS: Tag = Tag::new("polls", "Polls of threads, and votes.");
 const SUBSCRIPTIONS: Tag = Tag::new(
     "subscriptions",
     "The threads and forums that the caller is subscribed to. The API does not notify subscribers.",
@@ -135,32 +137,32 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Lists the forums that the caller can see.")
             .notes("The list has no pages. Each forum has the id of its parent. Parents come before their children.")
             .ok(board, |b, c: &Caller, (), ()| b.list_forums(c), ForumList::example),
-        Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(FORUMS).on_compact_surface()
+        Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(THREADS).on_compact_surface()
             .summary("Lists the threads of a forum, newest activity first.")
             .notes("Pinned threads are not sorted first; `pinned` marks them. To find only new activity, set `since` to the newest \
             `lastActivityAt` that you have seen, and skip each thread that you have with the same `lastActivityAt`. A thread \
             that is approved or restored later keeps its time.")
             .ok(board, |b, c: &Caller, path, ThreadList(list)| b.list_threads(c, path, list), || CursorPage::example([Thread::example()])),
-        Operation::post("/forums/{forumId}/threads", "createThread", Scope::THREADS_WRITE).tag(FORUMS).cost(10)
+        Operation::post("/forums/{forumId}/threads", "createThread", Scope::THREADS_WRITE).tag(THREADS).cost(10)
             .summary("Starts a thread.")
             .notes("`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_thread(m, path, new), Thread::example),
         Operation::get("/threads/{threadId}", "getThread", Scope::THREADS_READ).tag(THREADS).on_compact_surface()
             .summary("Returns a thread's metadata.")
             .ok(board, |b, c: &Caller, path, ()| b.get_thread(c, path), Thread::example),
-        Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(THREADS).on_compact_surface()
+        Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(POSTS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
             .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
             you have, by id. To start at a certain post, set `from` to its id. `sort=newest` lists the newest post first: its \
             first page is the end of the thread, and with `from` that post and the ones before it. A post that is approved or \
             restored later keeps its creation time, so a list with `since` can omit it.")
             .ok(board, |b, c: &Caller, path, PostList(list)| b.list_posts(c, path, list), || CursorPage::example([Post::example(), Post::reply_example()])),
-        Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(THREADS).cost(5).on_compact_surface()
+        Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(POSTS).cost(5).on_compact_surface()
             .summary("Posts a reply.")
             .notes("`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \
             404. `state` in the response shows whether the post awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_post(m, path, new), Post::own_reply_example),
-        Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
+        Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost", Scope::POSTS_WRITE).tag(POSTS).cost(5)
             .summary("Edits a post, or the title of its thread.")
             .notes("The post's `canEdit` shows whether the caller may edit it. Omitted fields keep their value; a body \
             without `body` and `title` is a 400. `title` changes the title of the thread, and increments the `version` of \
@@ -170,7 +172,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.")
             .example_note(OWN_POST)
             .ok(board, |b, m: &MemberCaller, path, Json(update)| b.update_post(m, path, update), Post::updated_example),
-        Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
+        Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost", Scope::POSTS_WRITE).tag(POSTS).cost(5)
             .summary("Soft-deletes a post.")
             .notes("Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
             board's own tools can restore a deleted post; this API cannot. The response to a second deletion of the same post \
@@ -180,7 +182,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::get("/members/{userId}", "getMember", Scope::MEMBERS_READ).tag(MEMBERS)
             .summary("Returns a member's public profile.")
             .ok(board, |b, c: &Caller, path, ()| b.get_member(c, path), Member::example),
-        Operation::post("/members/{userId}/reputation", "rateMember", Scope::REPUTATION_WRITE).tag(MEMBERS).cost(5)
+        Operation::post("/members/{userId}/reputation", "rateMember", Scope::REPUTATION_WRITE).tag(RATINGS).cost(5)
             .summary("Rates a member, optionally for one of their posts.")
             .notes("The board's settings limit `points` and decide whether negative points and empty comments are \
             allowed. The response to a rating with 0 points, or to one that the settings do not allow, is 422. The response to a \
@@ -200,7 +202,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Opens a private message and marks it as read.")
             .notes("The first opening also sends a receipt to the sender if the sender requested one.")
             .ok(board, |b, m: &MemberCaller, path, mark_read| b.open_message(m, path, mark_read), Message::example),
-        Operation::get("/threads/{threadId}/poll", "getPoll", Scope::THREADS_READ).tag(THREADS)
+        Operation::get("/threads/{threadId}/poll", "getPoll", Scope::THREADS_READ).tag(POLLS)
             .summary("Returns a thread's poll with running totals and the caller's own vote.")
             .notes("If the thread has no poll, the response is 404.")
             .ok(board, |b, c: &Caller, path, ()| with_complete_totals("getPoll", b.get_poll(c, path)), Poll::example),

@@ -55,7 +55,7 @@ impl Decode for ThreadList {
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
-        List::<ThreadFilter>::describe(generator, extra_types)
+        List::<ThreadFilter>::describe(generator, extra_types).with_paging_first()
     }
 }
 
@@ -79,7 +79,7 @@ impl Decode for PostList {
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
-        List::<PostFilter>::describe(generator, extra_types)
+        List::<PostFilter>::describe(generator, extra_types).with_paging_first()
     }
 }
 

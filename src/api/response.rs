@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, Method, Response, StatusCode};
 use itoa::{Buffer, Integer};
-use percent_encoding::{CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 
 use super::context::RequestContext;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
@@ -30,6 +30,27 @@ const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 /// Value of `www-authenticate`, before the scope that the token lacks.
 const INSUFFICIENT_SCOPE: &str = r#"Bearer error="insufficient_scope", scope=""#;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Characters that are encoded in URLs of headers: those that a URL cannot contain, and the comma and the semicolon, at which
+/// some clients split a header.
+const URL_ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b',')
+    .add(b';')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Encodes a URL of a header. Keeps what is percent-encoded already.
+fn encode_url(url: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(url, URL_ENCODED)
+}
 
 /// Converts a response to HTTP. `charge` is shown in the rate limit headers.
 ///
@@ -84,7 +105,7 @@ fn link(context: &RequestContext<'_>, next: &str) -> String {
     let after = format!("{AFTER}={next}");
     pairs.push(&after);
     let target = format!("{}?{}", uri.path(), pairs.join("&"));
-    format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))
+    format!("<{}>; rel=\"next\"", encode_url(&target))
 }
 
 /// Headers of a response, and one buffer for the values that are formatted.
@@ -123,7 +144,8 @@ impl Headers {
         context: &RequestContext<'_>,
     ) {
         if let Some(path) = &response.location {
-            self.insert_parts(LOCATION, &[base_path, path]);
+            let url = format!("{base_path}{path}");
+            self.insert_parts(LOCATION, &[&encode_url(&url).to_string()]);
         }
         if let Some(next) = &response.next {
             self.insert_parts(LINK, &[&link(context, next)]);
@@ -155,6 +177,22 @@ impl Headers {
         let value = HeaderValue::from_maybe_shared(self.text.split().freeze());
         if let Ok(value) = value {
             self.map.insert(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encode_url;
+
+    #[test]
+    fn urls_of_headers_contain_no_delimiter_of_a_header() {
+        for (url, encoded) in [
+            ("/a/b-c_d.e~f?g=@h&i=%2C+%20", "/a/b-c_d.e~f?g=@h&i=%2C+%20"),
+            ("/a,b;c?d=1,2;3", "/a%2Cb%3Bc?d=1%2C2%3B3"),
+            (r#"/?q="a b"<>\^`{|}ü"#, "/?q=%22a%20b%22%3C%3E%5C%5E%60%7B%7C%7D%C3%BC"),
+        ] {
+            assert_eq!(encode_url(url).to_string(), encoded);
         }
     }
 }

@@ -28,7 +28,7 @@ impl Document<'_> {
         let mut input = Input::default();
         let parameters = operation.get("parameters").and_then(Value::as_array);
         for parameter in parameters.into_iter().flatten() {
-            if let Some((name, is_required, schema)) = argument(parameter) {
+            if let Some((name, is_required, schema)) = argument(self.parameter(parameter)) {
                 input.add(name, schema, is_required)?;
             }
         }
@@ -74,6 +74,13 @@ impl Document<'_> {
         }
         let omitted = [&OMITTED[..], &["description", "minimum", "maximum"]].concat();
         is_object.then(|| self.close(schema, &omitted))
+    }
+
+    /// Returns the parameter that a reference names, or the parameter itself.
+    fn parameter<'a>(&'a self, parameter: &'a Value) -> &'a Value {
+        let reference = parameter.get("$ref").and_then(Value::as_str);
+        let pointer = reference.and_then(|reference| reference.strip_prefix('#'));
+        pointer.and_then(|pointer| self.0.pointer(pointer)).unwrap_or(parameter)
     }
 
     /// Returns the schema that a reference names, or the schema itself.
@@ -238,6 +245,9 @@ impl Input {
 
 /// Returns name, presence and schema of a parameter; `None` for a header.
 fn argument(parameter: &Value) -> Option<(&str, bool, Value)> {
+    if parameter.get("in") == Some(&"header".into()) {
+        return None;
+    }
     let name = parameter.get("name")?.as_str()?;
     let mut schema = parameter.get("schema")?.clone();
     if let Some(description @ Value::String(_)) = parameter.get("description") {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::serde_helpers::remove_examples;
 use super::{
     Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp, json_text,
 };
@@ -305,10 +306,12 @@ pub enum PostSort {
 #[non_exhaustive]
 pub struct PostFilter {
     /// Only posts created at this RFC 3339 time or later.
+    #[schemars(transform = remove_examples)]
     pub since: Option<Timestamp>,
     /// Id of the post at which the list starts, 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Cannot be combined
     /// with `after`.
     #[serde(skip_serializing)]
+    #[schemars(transform = remove_examples)]
     pub from: Option<PostId>,
     /// Order of the posts: `oldest` or `newest`. With `newest`, the list starts at the newest post, or at the post `from`,
     /// and goes on to older ones. Default: `oldest`.

@@ -7,9 +7,11 @@ use super::{
     Author, DateRange, Expected, ForumId, PostId, SearchQuery, ThreadId, Timestamp, UserRef,
 };
 
-/// Kind of the hit.
+/// Kind of the hit. A client skips a hit of a kind that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(description = "Kind of the hit. Skip a hit of a kind that you do not know.")]
+#[non_exhaustive]
 pub enum SearchHitKind {
     /// One hit for each thread.
     Thread,

@@ -1,5 +1,7 @@
 //! Helpers for schemas and texts ([protocol](crate::guide::protocol), section 6).
 
+use schemars::Schema;
+
 /// Implements a schema that is inlined at each use of the type.
 macro_rules! inline_schema {
     ($type:ident, $schema:expr) => {
@@ -20,6 +22,11 @@ macro_rules! inline_schema {
 }
 
 pub(super) use inline_schema;
+
+/// Removes the examples of a parameter: a value of another board would select nothing, or be refused.
+pub(super) fn remove_examples(schema: &mut Schema) {
+    schema.remove("examples");
+}
 
 /// Characters that texts must not contain, because some databases cannot store them: U+0000 and the byte-order mark.
 pub(crate) const FORBIDDEN_CHARS: [char; 2] = ['\0', '\u{feff}'];

@@ -3,11 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::remove_examples;
 use super::{Author, BodyExtra, Extra, ForumId, NewPoll, PollId, PostId, ThreadId, Timestamp};
 
-/// Publication state of a thread or post.
+/// Publication state of a thread or post. `Deserialize` reads the state of a later version as
+/// [`Deleted`](Self::Deleted), because a client must not show such content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(
+    description = "Publication state of a thread or post. Treat a state that you do not know like `deleted`."
+)]
+#[non_exhaustive]
 pub enum ContentState {
     /// Visible to every caller who can see the forum.
     Visible,
@@ -18,7 +24,28 @@ pub enum ContentState {
     #[schemars(
         description = "Soft-deleted; visible to moderators. On some boards other callers see a deleted reply without author and texts."
     )]
+    #[serde(other)]
     Deleted,
+}
+
+impl ContentState {
+    /// Returns the text of the state in JSON, which a board can also store.
+    ///
+    /// ```
+    /// use forum_api::model::ContentState;
+    ///
+    /// let state = ContentState::AwaitingApproval;
+    /// assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+    /// let archived = serde_json::from_str::<ContentState>(r#""archived""#).unwrap();
+    /// assert_eq!(archived, ContentState::Deleted);
+    /// ```
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Visible => "visible",
+            Self::AwaitingApproval => "awaiting_approval",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// The newest visible post of a thread; the first post if there is no reply.
@@ -146,6 +173,7 @@ impl Thread {
 pub struct ThreadFilter {
     /// Only threads with activity at this RFC 3339 time or later. A client that polls skips the threads that it has
     /// with the same `lastActivityAt`.
+    #[schemars(transform = remove_examples)]
     pub since: Option<Timestamp>,
 }
 

@@ -14,6 +14,7 @@ use super::error::{ApiError, ApiResult};
 use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::extract::value::InputValue;
+use super::field_names::field_names;
 use super::null_fields;
 use super::pagination::{self, AFTER};
 use crate::model::{BodyExtra, CursorScope, List, PageForm, PageLimit, UserId};
@@ -23,7 +24,7 @@ use crate::scope::Scope;
 pub(crate) type ScopedField = (&'static str, Scope);
 
 /// Query parameter that holds the number of items.
-const LIMIT: &str = "limit";
+pub(crate) const LIMIT: &str = "limit";
 
 /// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](crate::model::List). Only an operation
 /// with [`Json`] reads the body of a request; the others ignore it. A host cannot implement this trait.
@@ -143,6 +144,8 @@ pub(crate) enum Source {
 /// Schema, example and additional scope of an input.
 pub(crate) struct InputSchema {
     pub(crate) schema: Schema,
+    /// Names of the parameters in the query, in the order of the document.
+    pub(crate) order: Vec<&'static str>,
     /// Example of the body; `None` for parameters in the query.
     pub(crate) example: Option<Value>,
     /// A field of the body, and the additional scope that it requires.
@@ -195,15 +198,22 @@ pub(crate) trait Decode: Send + Sync + Sized + 'static {
 }
 
 impl InputSchema {
-    pub(crate) fn of_query(schema: Schema) -> Self {
+    pub(crate) fn of_query(schema: Schema, order: &[&'static str]) -> Self {
         let rejects_unknown_fields = rejects_unknown_fields(&schema);
         Self {
             schema,
+            order: order.to_vec(),
             example: None,
             field_scope: None,
             rejects_unknown_fields,
             has_reserved_filter: false,
         }
+    }
+
+    /// Moves the parameters of every list before the filters.
+    pub(crate) fn with_paging_first(mut self) -> Self {
+        self.order.sort_by_key(|name| ![LIMIT, AFTER].contains(name));
+        self
     }
 }
 
@@ -237,7 +247,7 @@ impl Decode for () {
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
-        InputSchema::of_query(NoParams::json_schema(generator))
+        InputSchema::of_query(NoParams::json_schema(generator), &[])
     }
 }
 
@@ -247,7 +257,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
-        InputSchema::of_query(T::json_schema(generator))
+        InputSchema::of_query(T::json_schema(generator), field_names::<T>())
     }
 }
 
@@ -285,6 +295,7 @@ impl<T: Body> Decode for Json<T> {
         }
         InputSchema {
             schema,
+            order: Vec::new(),
             example: Some(json!(T::example())),
             field_scope: T::field_scope().map(|field| (field.field, field.scope)),
             rejects_unknown_fields: rejects_unknown_fields(&T::json_schema(generator)),
@@ -338,7 +349,8 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             properties.insert(LIMIT.into(), limit.into());
         }
         pagination::add_parameter(&mut schema, generator);
-        InputSchema { has_reserved_filter, ..InputSchema::of_query(schema) }
+        let order = [field_names::<F>(), &[LIMIT, AFTER]].concat();
+        InputSchema { has_reserved_filter, ..InputSchema::of_query(schema, &order) }
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod error;
 pub(crate) mod error_messages;
 mod extra;
 pub(crate) mod extract;
+mod field_names;
 mod idempotency;
 mod input;
 mod null_fields;
@@ -41,7 +42,9 @@ pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
-pub(crate) use input::{Decode, DecodeContext, InputSchema, ScopedField, Source, reject_query};
+pub(crate) use input::{
+    Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, reject_query,
+};
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};

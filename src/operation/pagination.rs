@@ -71,6 +71,8 @@ fn is_valid_key(key: &PageKey) -> bool {
 /// Adds the cursor to the schema of a list's query parameters.
 pub(crate) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator) {
     let mut cursor = Cursor::json_schema(generator);
+    // An example could not continue a list.
+    cursor.remove("examples");
     cursor.insert("description".into(), "`next` of the previous page, an opaque cursor of at most 200 characters. Default: the first page.".into());
     let properties = params.get_mut("properties").and_then(Value::as_object_mut);
     if let Some(properties) = properties {

@@ -146,9 +146,11 @@ pub(super) fn parameter_example<'a>(
     parameter.get("example").or_else(named).or_else(of_schema)
 }
 
-/// Returns the values of an enumeration.
+/// Returns the values of an enumeration, or the known values of one to which later versions can add values.
 pub(super) fn enumeration<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
-    let values = document.resolved_field(without_null(document, schema), "enum");
+    let schema = without_null(document, schema);
+    let mut keywords = ["enum", "x-extensible-enum"].into_iter();
+    let values = keywords.find_map(|keyword| document.resolved_field(schema, keyword));
     items(values.unwrap_or(&Value::Null)).filter(|value| !value.is_null()).collect()
 }
 

@@ -1,16 +1,14 @@
 //! Lists and conditional reads (`docs/protocol.md`, section 7).
 
-use crate::openapi::{document, operation};
+use crate::openapi::{document, parameters};
 use crate::support::paging::{items, pages};
 use crate::support::*;
 
 /// Returns the paths of the lists that have pages, each with a `?` or a `&` for the next parameter.
 fn lists() -> Vec<String> {
     let document = document(Surface::Full);
-    let is_list = |row: &&Row| {
-        let parameters = operation(&document, row)["parameters"].as_array().unwrap();
-        parameters.iter().any(|parameter| parameter["name"] == "limit")
-    };
+    let is_list =
+        |row: &&Row| parameters(&document, row).any(|parameter| parameter["name"] == "limit");
     let separator = |path: &str| if path.contains('?') { '&' } else { '?' };
     let lists = ROWS.iter().filter(is_list).map(|row| row.path);
     lists.map(|path| format!("{path}{}", separator(path))).collect()
@@ -88,11 +86,16 @@ async fn a_page_has_20_items_by_default() {
 #[tokio::test]
 async fn links_work_for_any_encoding_of_the_query() {
     let server = Server::new();
-    for query in
-        ["q=te%61&limit=1", "q=tee%20gr%C3%BCn&limit=1", "q=grün&limit=1", "&&limit=1&q=tea&"]
-    {
+    for query in [
+        "q=te%61&limit=1",
+        "q=tee%20gr%C3%BCn&limit=1",
+        "q=grün&limit=1",
+        "&&limit=1&q=tea&",
+        "q=tea,;tea&forum=open,members&limit=1",
+    ] {
         let first = server.send(&Request::get(&format!("/search?{query}"))).await;
         let mut link = first.header("link").unwrap_or_else(|| panic!("{query}")).to_owned();
+        assert_eq!(link.matches([',', ';']).collect::<String>(), ";", "{link}");
         link = link[1..link.find('>').unwrap()].replace("after=", "%61fter=");
         let second = server.send(&Request::exact("GET", &link)).await;
         assert_eq!(second.status, 200, "{query}");

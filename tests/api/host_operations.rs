@@ -310,11 +310,14 @@ async fn the_document_describes_the_operations_and_scopes_of_a_host() {
     assert!(add["responses"]["201"]["headers"]["location"].is_object());
     assert_eq!(document["info"]["x-scopes"]["links:write"], "Add links.");
     let remove = &document["paths"]["/threads/{threadId}/links/{position}"]["delete"];
-    assert_eq!(remove["parameters"][1]["name"], "position");
-    let list = &document["paths"]["/threads/{threadId}/links"]["get"]["parameters"];
-    let names: Vec<_> =
-        list.as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
-    assert_eq!(names, ["threadId", "after", "limit", "prefix"]);
+    let names = |operation: &Value| -> Vec<_> {
+        let parameters = operation["parameters"].as_array().unwrap().iter();
+        let names = parameters.map(|one| resolve_ref(&document, one)["name"].clone());
+        names.collect()
+    };
+    assert_eq!(names(remove), ["threadId", "position"]);
+    let list = &document["paths"]["/threads/{threadId}/links"]["get"];
+    assert_eq!(names(list), ["threadId", "prefix", "limit", "after", "If-None-Match"]);
     assert!(document["tags"].as_array().unwrap().iter().any(|tag| tag["name"] == "links"));
 }
 
@@ -443,7 +446,7 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
     ];
     let document = with_operations(operations).api.openapi();
     let newest = &document["paths"]["/x/newest"]["get"]["responses"]["404"];
-    assert_eq!(newest["$ref"], "#/components/responses/PathNotFound");
+    assert_eq!(newest["$ref"], "#/components/responses/NotFound");
     for (path, status) in [("/x/resets", "204"), ("/x/counts", "200")] {
         let response = &document["paths"][path]["post"]["responses"][status];
         assert_eq!(response["description"], "Success.");

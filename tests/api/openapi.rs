@@ -1,6 +1,8 @@
 //! The OpenAPI document of both surfaces: its content, what client generators need, and its webhooks
 //! (`docs/protocol.md`, section 14).
 
+use std::collections::BTreeMap;
+
 use forum_api::model::{DateRange, UserRef};
 use forum_api::openapi_document;
 use forum_api::webhook::Event;
@@ -34,6 +36,12 @@ pub(crate) fn document(surface: Surface) -> Value {
 
 pub(crate) fn operation<'a>(document: &'a Value, row: &Row) -> &'a Value {
     &document["paths"][row.template][row.method.to_lowercase()]
+}
+
+/// Returns the parameters of an operation.
+pub(crate) fn parameters<'a>(document: &'a Value, row: &Row) -> impl Iterator<Item = &'a Value> {
+    let parameters = operation(document, row)["parameters"].as_array().unwrap().iter();
+    parameters.map(|parameter| resolve_ref(document, parameter))
 }
 
 fn object(value: &Value) -> &Map<String, Value> {
@@ -97,8 +105,7 @@ fn operations_match_the_table_of_endpoints() {
             for status in ["400", "401", "403", "429", "500", "501"] {
                 assert!(statuses.contains(status), "{status} {row:?}");
             }
-            let parameters = operation["parameters"].as_array().unwrap().iter();
-            let variables = parameters.filter(|parameter| parameter["in"] == "path");
+            let variables = parameters(&document, row).filter(|one| one["in"] == "path");
             assert_eq!(variables.count(), row.template.matches('{').count());
             assert!(ids.insert(operation["operationId"].to_string()), "{row:?}");
         }
@@ -211,9 +218,8 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
 fn required_parameters_precede_the_others() {
     let document = document(Surface::Full);
     for row in rows(Surface::Full) {
-        let parameters = operation(&document, row)["parameters"].as_array();
-        let required = parameters.into_iter().flatten();
-        let are_optional = required.map(|parameter| parameter["required"] != true);
+        let are_optional =
+            parameters(&document, row).map(|parameter| parameter["required"] != true);
         assert!(are_optional.is_sorted(), "{row:?}");
     }
 }
@@ -253,12 +259,177 @@ fn choices_are_enumerations_with_described_values() {
     for (path, part) in parts(&document) {
         assert!(part.get("oneOf").is_none(), "{path}");
     }
-    let state = &schemas(&document)["ContentState"];
+    let state = &schemas(&document)["Post"]["properties"]["state"];
     let description = state["description"].as_str().unwrap();
-    for value in state["enum"].as_array().unwrap() {
+    for value in state["x-extensible-enum"].as_array().unwrap() {
         let item = format!("- `{}`: ", value.as_str().unwrap());
         assert!(description.contains(&item), "{description}");
     }
+}
+
+/// Returns the parts to which a response or the body of a webhook refers, with their paths.
+fn parts_of_responses(document: &Value) -> BTreeMap<String, &Value> {
+    let is_of_response = |path: &str| {
+        path.starts_with("/webhooks/") || path.contains("/responses/") || path.contains("/headers/")
+    };
+    let mut reached = BTreeMap::new();
+    let mut next: Vec<_> =
+        parts(document).into_iter().filter(|(path, _)| is_of_response(path)).collect();
+    while let Some((path, part)) = next.pop() {
+        if let Some(reference) = part["$ref"].as_str().filter(|path| path.contains("/schemas/")) {
+            let schemas = parts(resolve_ref(document, part)).into_iter();
+            next.extend(schemas.filter_map(|(below, part)| {
+                let path = format!("{}{below}", &reference[1..]);
+                (!reached.contains_key(&path)).then_some((path, part))
+            }));
+        }
+        reached.insert(path, part);
+    }
+    reached
+}
+
+/// Returns the paths of the parts with the keyword, with its values.
+fn values_of(parts: &BTreeMap<String, &Value>, keyword: &str) -> BTreeMap<String, Vec<String>> {
+    let texts = |part: &&Value| {
+        let values = part.get(keyword)?.as_array()?.iter();
+        Some(values.map(|value| value.as_str().unwrap().to_owned()).collect())
+    };
+    let values = parts.iter().filter_map(|(path, part)| Some((path.clone(), texts(part)?)));
+    values.collect()
+}
+
+/// A client that is generated from the document accepts a value that a later version adds.
+#[test]
+fn the_enumerations_of_responses_are_open_and_those_of_requests_closed() {
+    let document = document(Surface::Full);
+    let responses = parts_of_responses(&document);
+    let open = values_of(&responses, "x-extensible-enum");
+    let states = ["visible", "awaiting_approval", "deleted"];
+    let fields = [
+        ("Message/properties/folder", &["inbox", "sent"][..]),
+        ("MessageSummary/properties/folder", &["inbox", "sent"]),
+        ("Post/properties/state", &states),
+        ("PostSnapshot/properties/state", &states),
+        ("SearchHit/properties/kind", &["thread", "post"]),
+        ("Subscription/properties/target", &["thread", "forum"]),
+        ("Thread/properties/state", &states),
+        ("ThreadSnapshot/properties/state", &states),
+    ];
+    let expected = fields.map(|(field, values)| {
+        let path = format!("/components/schemas/{field}");
+        (path, values.iter().map(|value| (*value).to_owned()).collect())
+    });
+    assert_eq!(open, BTreeMap::from(expected));
+    assert_eq!(values_of(&responses, "enum"), BTreeMap::new());
+    let all: BTreeMap<_, _> = parts(&document).into_iter().collect();
+    let closed = values_of(&all, "enum");
+    let schemas = [
+        "BodyFormat",
+        "Folder",
+        "PostSort",
+        "SearchField",
+        "SearchShow",
+        "SearchSort",
+        "SubscriptionTargetKind",
+    ];
+    let expected = schemas.map(|name| format!("/components/schemas/{name}"));
+    assert_eq!(closed.into_keys().collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+}
+
+/// Clients with positional parameters call `search(q)` and `listThreads(forumId, limit, after)`.
+#[test]
+fn parameters_have_the_order_of_the_table_of_endpoints() {
+    let document = document(Surface::Full);
+    for (path, expected) in [
+        ("/forums/{forumId}/threads", &["forumId", "limit", "after", "since"][..]),
+        (
+            "/threads/{threadId}/posts",
+            &["threadId", "limit", "after", "since", "from", "sort", "body"],
+        ),
+        ("/messages", &["folder", "unread", "limit", "after"]),
+        ("/subscriptions", &["target", "limit", "after"]),
+        ("/search", &["q", "forum", "by", "when", "in", "show", "sort", "limit", "after"]),
+    ] {
+        let mut rows = rows(Surface::Full);
+        let row = rows.find(|row| row.template == path && row.method == "GET").unwrap();
+        let parameters = parameters(&document, row).filter(|one| one["in"] != "header");
+        let names: Vec<_> = parameters.map(|one| one["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected);
+    }
+}
+
+/// The tag is the name of a class or a module of generated clients.
+#[test]
+fn tags_name_what_is_returned() {
+    let document = document(Surface::Full);
+    let mut tags = BTreeMap::<_, Vec<_>>::new();
+    for row in rows(Surface::Full) {
+        let operation = operation(&document, row);
+        let tag = operation["tags"][0].as_str().unwrap();
+        tags.entry(tag).or_default().push(operation["operationId"].as_str().unwrap());
+    }
+    let expected = [
+        ("forums", vec!["listForums"]),
+        ("me", vec!["getMe"]),
+        ("members", vec!["getMember"]),
+        ("messages", vec!["listMessages", "sendMessage", "openMessage"]),
+        ("polls", vec!["getPoll", "vote", "updatePoll"]),
+        ("posts", vec!["listPosts", "createPost", "updatePost", "deletePost"]),
+        ("ratings", vec!["rateMember"]),
+        ("search", vec!["search"]),
+        ("subscriptions", vec!["listSubscriptions", "subscribe", "unsubscribe"]),
+        ("threads", vec!["listThreads", "createThread", "getThread"]),
+    ];
+    assert_eq!(tags, BTreeMap::from(expected));
+}
+
+/// A further code of a response does not rename its component.
+#[test]
+fn shared_responses_and_parameters_have_names_of_their_use() {
+    let document = document(Surface::Full);
+    let components = &document["components"];
+    let responses = [
+        "BadRequest",
+        "Conflict",
+        "Deleted",
+        "DeliveryAccepted",
+        "DeliveryFailed",
+        "DeliveryGone",
+        "Forbidden",
+        "InternalError",
+        "NotFound",
+        "NotImplemented",
+        "NotModified",
+        "PageNotModified",
+        "RateLimited",
+        "ReferenceNotFound",
+        "Unauthenticated",
+        "Unavailable",
+        "ValidationFailed",
+        "WriteForbidden",
+        "WriteNotFound",
+        "WriteRateLimited",
+    ];
+    assert_eq!(keys(&components["responses"]), BTreeSet::from(responses));
+    let parameters = [
+        "After",
+        "Delivery",
+        "Event",
+        "ForumId",
+        "IdempotencyKey",
+        "IfNoneMatch",
+        "Limit",
+        "MessageId",
+        "PollId",
+        "PostId",
+        "Signature",
+        "Target",
+        "TargetId",
+        "ThreadId",
+        "Timestamp",
+        "UserId",
+    ];
+    assert_eq!(keys(&components["parameters"]), BTreeSet::from(parameters));
 }
 
 /// A client generator has to invent a name for an inline schema.
@@ -295,15 +466,15 @@ fn every_body_has_examples_that_match_its_schema() {
 #[test]
 fn examples_of_parameters_match_their_schemas() {
     let document = document(Surface::Full);
+    let mut count = 0;
     for (path, part) in parts(&document) {
-        if part.get("in").is_none() {
-            continue;
-        }
-        for example in part["schema"]["examples"].as_array().into_iter().flatten() {
+        if let (Some(example), true) = (part.get("example"), part.get("in").is_some()) {
             let checked = check_request(&document, &part["schema"], example);
             checked.unwrap_or_else(|reason| panic!("{path}: {reason}"));
+            count += 1;
         }
     }
+    assert_ne!(count, 0);
 }
 
 /// Returns each status that is an error, and its response.
@@ -417,6 +588,11 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let document = openapi_document(&settings, &environment);
         let scheme = &document["components"]["securitySchemes"]["bearerAuth"];
         let info = &document["info"];
+        let limits = json!({
+            "token": { "units": 7000, "seconds": 300 },
+            "guest": { "units": 90, "seconds": 300 },
+        });
+        assert_eq!(info["x-rate-limits"], limits);
         let scopes = scopes.iter().map(|scope| format!("| `{scope}` |"));
         let errors = object(&info["x-errors"])
             .iter()
@@ -466,16 +642,23 @@ fn the_document_states_what_the_host_states_about_the_board() {
     assert!(!unstated.contains("## This board") && unstated.contains("ask one of them"));
 }
 
+/// A program that imports the document can send each example. Values of these parameters would end in an error or in an
+/// empty list.
 #[test]
-fn cursors_have_an_example() {
+fn parameters_whose_value_depends_on_earlier_requests_have_no_example() {
     let document = document(Surface::Full);
-    let mut count = 0;
-    let all = parts(&document).into_iter();
-    for (path, part) in all.filter(|(_, part)| part["name"] == "after") {
-        assert!(part["schema"]["examples"][0].is_string(), "{path}");
-        count += 1;
+    let names = ["after", "from", "since", "Idempotency-Key", "If-None-Match"];
+    let mut found = BTreeSet::new();
+    for (path, part) in parts(&document) {
+        let name = part["name"].as_str().filter(|name| names.contains(name));
+        if let (Some(name), true) = (name, part.get("in").is_some()) {
+            let schema = resolve_ref(&document, &part["schema"]);
+            let examples = ["example", "examples"].map(|key| (part.get(key), schema.get(key)));
+            assert_eq!(examples, [(None, None); 2], "{path}");
+            found.insert(name);
+        }
     }
-    assert_ne!(count, 0);
+    assert_eq!(found, BTreeSet::from(names));
 }
 
 #[test]

@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from full import AuthenticatedClient
-from full.api.forums import list_forums, list_threads
+from full.api.forums import list_forums
 from full.api.me import get_me
-from full.api.polls import vote
+from full.api.polls import get_poll, vote
+from full.api.posts import create_post, list_posts, update_post
 from full.api.search import search
-from full.api.threads import create_post, get_poll, get_thread, list_posts, update_post
+from full.api.threads import get_thread, list_threads
 from full.models.body_format import BodyFormat
 from full.models.error_body import ErrorBody
 from full.models.forum_list import ForumList

@@ -13,6 +13,7 @@ pub(super) struct Components<'a> {
     pub(super) extra_types: &'a ExtraTypes,
     pub(super) error_messages: &'a ErrorMessages,
     pub(super) schemas: Schemas,
+    pub(super) parameters: Map<String, Value>,
     pub(super) responses: Map<String, Value>,
 }
 
@@ -22,6 +23,7 @@ impl<'a> Components<'a> {
         scopes: &'a Scopes,
         extra_types: &'a ExtraTypes,
         error_messages: &'a ErrorMessages,
+        parameters: Map<String, Value>,
     ) -> Self {
         Self {
             surface,
@@ -29,6 +31,7 @@ impl<'a> Components<'a> {
             extra_types,
             error_messages,
             schemas: Schemas::new(),
+            parameters,
             responses: Map::new(),
         }
     }
@@ -38,5 +41,13 @@ impl<'a> Components<'a> {
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
         self.responses.entry(name).or_insert_with(build);
         reference
+    }
+
+    /// Adds the parameter unless there is one with this name, and returns a reference to it. Returns the parameter itself if
+    /// the parameter with this name is a different one.
+    pub(super) fn share_parameter(&mut self, name: String, parameter: Value) -> Value {
+        let reference = json!({ "$ref": format!("#/components/parameters/{name}") });
+        let shared = self.parameters.entry(name).or_insert_with(|| parameter.clone());
+        if *shared == parameter { reference } else { parameter }
     }
 }

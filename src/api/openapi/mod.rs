@@ -18,6 +18,7 @@ use crate::api::endpoints::{no_board, served_operations};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::operation::{ExtraTypes, Operation, OperationSpec, Tag};
+use crate::rate_limit::Budget;
 use crate::scope::{Scopes, Surface};
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
@@ -38,13 +39,14 @@ pub(super) fn render(
     let base_path = settings.base_path.trim_end_matches('/');
     let server = format!("{}{base_path}", environment.public_origin);
     let scopes = environment.scopes();
-    let mut components = Components::new(surface, &scopes, extra_types, &settings.error_messages);
+    let mut parameters = webhooks::parameters();
+    parameters.extend(operation::shared_parameters());
+    let messages = &settings.error_messages;
+    let mut components = Components::new(surface, &scopes, extra_types, messages, parameters);
     let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
     let webhooks = webhooks::webhooks(&environment.events(), &mut components.schemas);
     components.responses.extend(webhooks::responses());
-    let mut parameters = webhooks::parameters();
-    parameters.extend(operation::shared_parameters());
     let mut document = json!({
         "openapi": "3.1.0",
         "info": info(settings, surface, &scopes, &server),
@@ -55,7 +57,7 @@ pub(super) fn render(
         "components": {
             "securitySchemes": { "bearerAuth": security_scheme(settings, environment, &scopes) },
             "headers": headers,
-            "parameters": parameters,
+            "parameters": components.parameters,
             "responses": components.responses,
         },
     });
@@ -87,7 +89,15 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
         "x-errors": errors,
+        "x-rate-limits": {
+            "token": rate_limit(settings.token_budget),
+            "guest": rate_limit(settings.guest_budget),
+        },
     })
+}
+
+fn rate_limit(budget: Budget) -> Value {
+    json!({ "units": budget.units, "seconds": budget.window.as_secs() })
 }
 
 fn security_scheme(settings: &ApiSettings, environment: &Environment, scopes: &Scopes) -> Value {

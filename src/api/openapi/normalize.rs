@@ -1,18 +1,25 @@
 //! Schema transformations for client generators and other tools.
 
 use schemars::Schema;
+use schemars::generate::Contract;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
+
+/// Keyword with the values of an enumeration to which later versions of the API can add values.
+pub(super) const EXTENSIBLE_ENUM: &str = "x-extensible-enum";
 
 /// Normalizes schemas:
 ///
 /// - The lines of a paragraph of a description become one line. Comments in the source break them at the margin.
 /// - Unsigned formats, which OpenAPI does not have, become `int64`. The minimum stays.
 /// - A `oneOf` of constants becomes an `enum`.
+/// - In responses, an `enum` of texts becomes `x-extensible-enum`: a client accepts the values of later versions.
 /// - A default is removed, because client generators make a field with a default required. It moves to the description
 ///   unless the description already states it. A default of `null` or of a required field does not move.
 #[derive(Clone)]
-pub(super) struct NormalizeSchemas;
+pub(super) struct NormalizeSchemas {
+    pub(super) contract: Contract,
+}
 
 impl Transform for NormalizeSchemas {
     fn transform(&mut self, schema: &mut Schema) {
@@ -25,6 +32,9 @@ impl Transform for NormalizeSchemas {
         }
         if let Some(choices) = choices(schema) {
             enumerate(schema, choices);
+        }
+        if self.contract == Contract::Serialize {
+            open_enumeration(schema);
         }
         let required = required(schema);
         let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -59,6 +69,20 @@ fn enumerate(schema: &mut Schema, (values, lines): (Vec<Value>, Vec<String>)) {
     schema.insert("type".into(), "string".into());
     schema.insert("enum".into(), values.into());
     append(schema.get_mut("description"), &format!("\n\n{}", lines.join("\n")));
+}
+
+/// Replaces an `enum` of texts, which can contain null, by the keyword `x-extensible-enum` with the texts.
+fn open_enumeration(schema: &mut Schema) {
+    let values = schema.get("enum").and_then(Value::as_array);
+    let is_text = |value: &Value| value.is_string() || value.is_null();
+    let texts: Vec<_> = match values {
+        Some(values) if values.iter().all(is_text) => {
+            values.iter().filter(|value| value.is_string()).cloned().collect()
+        }
+        _ => return,
+    };
+    schema.remove("enum");
+    schema.insert(EXTENSIBLE_ENUM.into(), texts.into());
 }
 
 fn required(schema: &Schema) -> Vec<String> {

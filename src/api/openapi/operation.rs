@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::components::Components;
 use super::{responses, strip_null};
-use crate::operation::{Operation, OperationSchemas, OperationSpec, ScopedField, Source};
+use crate::operation::{
+    AFTER, InputSchema, LIMIT, Operation, OperationSchemas, OperationSpec, ScopedField, Source,
+};
 use crate::scope::Scopes;
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
@@ -16,7 +18,6 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
     let idempotency_key = json!({
         "type": "string",
         "pattern": "^[!-~]{1,64}$",
-        "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"],
         "description": "A key chosen by the client, for example a UUID: 1 to 64 visible ASCII characters. It makes the \
             request safe to retry: for 24 hours after a success the same request with the same key receives the stored \
             response.",
@@ -45,7 +46,7 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
         "description": description(spec, needs_token, operation_schemas.input.field_scope, scopes),
         "tags": [spec.tag.name],
         "security": security(needs_token),
-        "parameters": parameters(spec, &operation_schemas),
+        "parameters": parameters(spec, &operation_schemas, components),
         "responses": responses::responses(spec, &operation_schemas, components),
         "x-scope": spec.scope.as_str(),
         "x-ratelimit-cost": spec.cost,
@@ -108,38 +109,67 @@ fn security(needs_token: bool) -> Value {
     if needs_token { json!([{ "bearerAuth": [] }]) } else { json!([{}, { "bearerAuth": [] }]) }
 }
 
-fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec<Value> {
-    let path = operation_schemas
-        .path_params
-        .iter()
-        .map(|(name, schema)| parameter(name, "path", true, json!(schema)));
-    let query = match operation_schemas.source {
-        Source::Query => query(&json!(operation_schemas.input.schema)),
-        Source::Body => Vec::new(),
-    };
-    path.chain(query).chain(header(spec)).collect()
+/// Returns the parameters of an operation. Variables of paths, and the parameters of every list, are shared components.
+fn parameters(
+    spec: &OperationSpec,
+    operation_schemas: &OperationSchemas,
+    components: &mut Components<'_>,
+) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    for (name, schema) in &operation_schemas.path_params {
+        let variable = parameter(name, "path", true, json!(schema));
+        parameters.push(components.share_parameter(component_name(name), variable));
+    }
+    if operation_schemas.source == Source::Query {
+        for (name, parameter) in query(&operation_schemas.input) {
+            parameters.push(match &*name {
+                LIMIT | AFTER => components.share_parameter(component_name(&name), parameter),
+                _ => parameter,
+            });
+        }
+    }
+    parameters.extend(header(spec));
+    parameters
 }
 
-/// Returns a parameter for each property of the schema.
-fn query(params: &Value) -> Vec<Value> {
+/// Returns the name of the component of a parameter: `ThreadId` for `threadId`.
+fn component_name(parameter: &str) -> String {
+    let mut characters = parameter.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// Returns a parameter for each property of the schema, with its name.
+fn query(input: &InputSchema) -> Vec<(String, Value)> {
+    let params = json!(input.schema);
     let required = params.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|needed| needed == name));
     let mut properties: Vec<_> =
         params.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
     // Forms and the functions of generated clients have the parameters in this order.
-    properties.sort_by_key(|(name, _)| !is_required(name));
+    let position = |name: &str| input.order.iter().position(|other| *other == name);
+    properties.sort_by_key(|(name, _)| (!is_required(name), position(name).unwrap_or(usize::MAX)));
     let as_parameter = |(name, schema): (&String, &Value)| {
-        parameter(name, "query", is_required(name), strip_null(schema.clone()))
+        let schema = strip_null(schema.clone());
+        (name.clone(), parameter(name, "query", is_required(name), schema))
     };
     properties.into_iter().map(as_parameter).collect()
 }
 
-/// Builds a parameter. Moves the description from the schema to the parameter, where tools expect it.
+/// Builds a parameter. Moves the description and the first example from the schema to the parameter, where tools expect
+/// them.
 fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Value {
-    let keywords = schema.as_object_mut();
-    let description = keywords.and_then(|keywords| keywords.remove("description"));
-    json!({ "name": name, "in": place, "required": required, "description": description, "schema": schema })
+    let mut take = |keyword| schema.as_object_mut()?.remove(keyword);
+    let (description, examples) = (take("description"), take("examples"));
+    let mut parameter = json!({
+        "name": name, "in": place, "required": required, "description": description, "schema": schema,
+    });
+    let example = examples.as_ref().and_then(|examples| examples.get(0));
+    if let (Some(example), Some(parameter)) = (example, parameter.as_object_mut()) {
+        parameter.insert("example".into(), example.clone());
+    }
+    parameter
 }
 
 fn header(spec: &OperationSpec) -> Option<Value> {

@@ -64,7 +64,14 @@ pub(super) fn responses(
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     for status in schemas.statuses.iter().copied() {
-        responses.insert(status.as_str().to_owned(), success(spec, status, schemas));
+        let response = || success(spec, status, schemas);
+        let response = match status {
+            StatusCode::NO_CONTENT if spec.method == Method::DELETE => {
+                components.share_response("Deleted".into(), response)
+            }
+            _ => response(),
+        };
+        responses.insert(status.as_str().to_owned(), response);
     }
     if spec.is_conditional() {
         let headers = success_headers(spec, StatusCode::NOT_MODIFIED, schemas);
@@ -76,9 +83,9 @@ pub(super) fn responses(
     }
     let messages = components.error_messages;
     for (status, codes) in by_status(spec, schemas, components.surface) {
-        let name = component_name(&codes);
+        let name = component_name(status, &codes);
         let reference =
-            components.share_response(name, || error_response(status, &codes, messages));
+            components.share_response(name.into(), || error_response(status, &codes, messages));
         responses.insert(status.as_str().to_owned(), reference);
     }
     if components.surface == Surface::Compact {
@@ -149,10 +156,26 @@ fn can_return(spec: &OperationSpec, schemas: &OperationSchemas, code: ErrorCode)
     }
 }
 
-/// Returns the name of the response that all operations with these codes share.
-fn component_name(codes: &[ErrorCode]) -> String {
-    let names: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
-    names.join("Or")
+/// Returns the name of the response that all operations with these codes share. The name depends on the use of the response,
+/// so that a further code of the library does not change it.
+fn component_name(status: StatusCode, codes: &[ErrorCode]) -> &'static str {
+    let is_of_board = codes.iter().any(|code| ErrorCode::BOARD.contains(code));
+    match (status.as_u16(), is_of_board) {
+        (400, _) => "BadRequest",
+        (401, _) => "Unauthenticated",
+        (403, false) => "Forbidden",
+        (403, true) => "WriteForbidden",
+        (404, false) => "NotFound",
+        (404, true) if codes.contains(&ErrorCode::PathNotFound) => "WriteNotFound",
+        (404, true) => "ReferenceNotFound",
+        (409, _) => "Conflict",
+        (422, _) => "ValidationFailed",
+        (429, false) => "RateLimited",
+        (429, true) => "WriteRateLimited",
+        (501, _) => "NotImplemented",
+        (503, _) => "Unavailable",
+        _ => "InternalError",
+    }
 }
 
 /// Returns the response of all errors that the compact surface does not list, with one of them as an example.

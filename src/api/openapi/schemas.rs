@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::normalize::NormalizeSchemas;
+use super::normalize::{EXTENSIBLE_ENUM, NormalizeSchemas};
 use crate::api::BoardDescription;
 use crate::model::ErrorBody;
 
@@ -69,11 +69,18 @@ impl Schemas {
         }
     }
 
-    /// Adds the schemas to the document. A schema of requests gets another name if responses have a different schema
+    /// Adds the schemas to the document. A field of a response with an open enumeration is a text, because a client generator
+    /// would make a type of the name that has no values. A schema of requests gets another name if responses have a different schema
     /// with its name.
     pub(super) fn merge_into(mut self, document: &mut Value) {
         let inputs = self.inputs.take_definitions(true);
-        let mut schemas = self.outputs.take_definitions(true);
+        let (open, mut schemas): (Map<_, _>, Map<_, _>) = self
+            .outputs
+            .take_definitions(true)
+            .into_iter()
+            .partition(|(_, schema)| schema.get(EXTENSIBLE_ENUM).is_some());
+        schemas.values_mut().for_each(|schema| inline(schema, &open));
+        inline(document, &open);
         let mut names = HashMap::new();
         // A new name changes the schemas that refer to it.
         while let Some(name) = inputs.iter().find_map(|(name, schema)| {
@@ -102,6 +109,22 @@ impl Schemas {
     }
 }
 
+/// Replaces the references to these schemas of responses by the schemas.
+fn inline(part: &mut Value, schemas: &Map<String, Value>) {
+    let reference = part.get("$ref").and_then(Value::as_str);
+    let name =
+        reference.and_then(|path| path.strip_prefix('#')?.strip_prefix(SCHEMAS)?.strip_prefix('/'));
+    if let Some(schema) = name.and_then(|name| schemas.get(name)) {
+        *part = schema.clone();
+        return;
+    }
+    match part {
+        Value::Object(fields) => fields.values_mut().for_each(|field| inline(field, schemas)),
+        Value::Array(items) => items.iter_mut().for_each(|item| inline(item, schemas)),
+        _ => {}
+    }
+}
+
 /// Returns a part of the document with references to [`SCHEMAS`] in place of references to [`INPUTS`].
 fn renamed(part: &Value, names: &HashMap<String, String>) -> Value {
     let field = |(key, value): (&String, &Value)| {
@@ -127,9 +150,9 @@ fn settings(contract: Contract, definitions_path: &'static str) -> SchemaSetting
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = definitions_path.into();
         settings.meta_schema = None;
-        settings.contract = contract;
+        settings.contract = contract.clone();
     });
-    settings.with_transform(NormalizeSchemas)
+    settings.with_transform(NormalizeSchemas { contract })
 }
 
 /// Removes `null` and list defaults from the schema of a query parameter: a parameter is absent, but never null.

@@ -9,6 +9,7 @@ import openapi_client
 from openapi_client.exceptions import NotFoundException
 
 API, TOKEN = environ["API"], environ["TOKEN"]
+LATER = "of_a_later_version"
 Posts = Callable[[str | None], tuple[list[str], str | None]]
 
 
@@ -24,19 +25,20 @@ def read_to_end(posts: Posts, reply: str) -> None:
 def with_client() -> None:
     configuration = openapi_client.Configuration(host=API, access_token=TOKEN)
     with openapi_client.ApiClient(configuration) as client:
-        threads = openapi_client.ThreadsApi(client)
+        posts_api = openapi_client.PostsApi(client)
         assert openapi_client.MeApi(client).get_me().owner.username == "alice"
-        reply = threads.create_post("16", openapi_client.PostInput(body="Sent with a client."))
+        reply = posts_api.create_post("16", openapi_client.PostInput(body="Sent with a client."))
+        assert reply.state == LATER
 
         def posts(after: str | None) -> tuple[list[str], str | None]:
-            page = threads.list_posts("16", after=after, limit=3)
+            page = posts_api.list_posts("16", after=after, limit=3)
             return [post.post_id for post in page.items], page.next
 
         read_to_end(posts, reply.post_id)
         hits = openapi_client.SearchApi(client).search(q="client").items
         assert reply.post_id in [hit.post_id for hit in hits]
         try:
-            raise AssertionError(threads.get_thread("unknown"))
+            raise AssertionError(openapi_client.ThreadsApi(client).get_thread("unknown"))
         except NotFoundException as error:
             assert error.data and error.data.error.code == "not_found"
 
@@ -50,6 +52,7 @@ def with_models() -> None:
         headers = {"content-type": "application/json"}
         created = client.post("/threads/16/posts", content=body, headers=headers)
         reply = models.Post.model_validate_json(created.content)
+        assert reply.state == LATER
 
         def posts(after: str | None) -> tuple[list[str], str | None]:
             parameters = {"limit": "3"} if after is None else {"limit": "3", "after": after}

@@ -1,8 +1,8 @@
-//! Typical calls through the Rust client of openapi-generator.
+//! Typical calls through the Rust client of openapi-generator, with values of a later version in responses.
 
 use openapi::apis::Error;
 use openapi::apis::configuration::Configuration;
-use openapi::apis::{me_api, search_api, threads_api};
+use openapi::apis::{me_api, posts_api, search_api, threads_api};
 use openapi::models::{ErrorBody, PostInput};
 
 #[tokio::main(flavor = "current_thread")]
@@ -17,11 +17,12 @@ async fn main() {
     assert_eq!(me.owner.username, "alice");
 
     let body = PostInput::new("Sent from Rust.".into());
-    let reply = threads_api::create_post(&board, "16", body, None).await.unwrap();
+    let reply = posts_api::create_post(&board, "16", body, None).await.unwrap();
+    assert_eq!(reply.state, "of_a_later_version");
     let mut posts = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = threads_api::list_posts(&board, "16", after.as_deref(), None, None, Some(3), None, None, None)
+        let page = posts_api::list_posts(&board, "16", Some(3), after.as_deref(), None, None, None, None, None)
             .await
             .unwrap();
         posts.extend(page.items.into_iter().map(|post| post.post_id));
@@ -32,7 +33,7 @@ async fn main() {
     }
     assert!(posts.len() > 3 && posts.contains(&reply.post_id));
 
-    let hits = search_api::search(&board, None, None, None, None, None, Some("Rust"), None, None, None, None);
+    let hits = search_api::search(&board, Some("Rust"), None, None, None, None, None, None, None, None, None);
     assert!(hits.await.unwrap().items.iter().any(|hit| hit.post_id == reply.post_id));
 
     let Err(Error::ResponseError(refused)) = threads_api::get_thread(&board, "unknown", None).await else {

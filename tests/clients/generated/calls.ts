@@ -1,4 +1,4 @@
-// Typical calls through clients of five generators.
+// Typical calls through clients of five generators, with values of a later version in responses.
 
 import assert from "node:assert/strict";
 import { env } from "node:process";
@@ -17,7 +17,7 @@ interface Page {
 interface Client {
     owner(): Promise<string>;
     posts(threadId: string, after?: string): Promise<Page>;
-    reply(threadId: string, body: string): Promise<{ postId: string }>;
+    reply(threadId: string, body: string): Promise<{ postId: string; state: string }>;
     search(q: string): Promise<Page>;
     /** Returns status and code of the error. */
     unknownThread(threadId: string): Promise<[number, string]>;
@@ -65,8 +65,8 @@ function given<T extends { status: number; data: unknown }>(answer: T): Extract<
 const api = new Api({ baseUrl, baseApiParams: { headers } });
 const withSwagger: Client = {
     owner: async () => (await api.me.getMe()).data.owner.username,
-    posts: async (threadId, after) => (await api.threads.listPosts(threadId, { limit: 3, ...(after && { after }) })).data,
-    reply: async (threadId, body) => (await api.threads.createPost(threadId, { body })).data,
+    posts: async (threadId, after) => (await api.posts.listPosts(threadId, { limit: 3, ...(after && { after }) })).data,
+    reply: async (threadId, body) => (await api.posts.createPost(threadId, { body })).data,
     search: async (q) => (await api.search.search({ q, sort: SearchSort.Newest })).data,
     unknownThread: (threadId) =>
         api.threads.getThread(threadId).then(
@@ -77,14 +77,13 @@ const withSwagger: Client = {
 
 // openapi-generator: typescript-axios.
 const axiosConfiguration = new axios.Configuration({ basePath: baseUrl, accessToken: env["TOKEN"] ?? "" });
+const axiosPosts = new axios.PostsApi(axiosConfiguration);
 const axiosThreads = new axios.ThreadsApi(axiosConfiguration);
 const withAxios: Client = {
     owner: async () => (await new axios.MeApi(axiosConfiguration).getMe()).data.owner.username,
-    posts: async (threadId, after) => (await axiosThreads.listPosts(threadId, after, undefined, undefined, 3)).data,
-    reply: async (threadId, body) => (await axiosThreads.createPost(threadId, { body })).data,
-    // The parameters are in the order of their names.
-    search: async (q) =>
-        (await new axios.SearchApi(axiosConfiguration).search(undefined, undefined, undefined, undefined, undefined, q)).data,
+    posts: async (threadId, after) => (await axiosPosts.listPosts(threadId, 3, after)).data,
+    reply: async (threadId, body) => (await axiosPosts.createPost(threadId, { body })).data,
+    search: async (q) => (await new axios.SearchApi(axiosConfiguration).search(q)).data,
     unknownThread: (threadId) =>
         axiosThreads.getThread(threadId).then(
             () => assert.fail(),
@@ -94,11 +93,12 @@ const withAxios: Client = {
 
 // openapi-generator: typescript-fetch.
 const configuration = new fetched.Configuration({ basePath: baseUrl, accessToken: env["TOKEN"] ?? "" });
+const fetchPosts = new fetched.PostsApi(configuration);
 const fetchThreads = new fetched.ThreadsApi(configuration);
 const withFetch: Client = {
     owner: async () => (await new fetched.MeApi(configuration).getMe()).owner.username,
-    posts: (threadId, after) => fetchThreads.listPosts({ threadId, limit: 3, ...(after && { after }) }),
-    reply: (threadId, body) => fetchThreads.createPost({ threadId, postInput: { body } }),
+    posts: (threadId, after) => fetchPosts.listPosts({ threadId, limit: 3, ...(after && { after }) }),
+    reply: (threadId, body) => fetchPosts.createPost({ threadId, postInput: { body } }),
     search: (q) => new fetched.SearchApi(configuration).search({ q, sort: "newest" }),
     unknownThread: (threadId) =>
         fetchThreads.getThread({ threadId }).then(
@@ -111,6 +111,7 @@ for (const [name, client] of Object.entries({ withZod, withOrval, withSwagger, w
     console.log(name);
     assert.equal(await client.owner(), "alice");
     const reply = await client.reply("16", `Sent ${name}.`);
+    assert.equal(reply.state, "of_a_later_version");
     const posts = new Set<string>();
     let after: string | undefined;
     do {

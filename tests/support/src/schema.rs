@@ -50,7 +50,8 @@ impl Validator<'_> {
         let has_kind = kinds.map_or(is(&schema["type"]), |kinds| kinds.iter().any(is));
         expect(has_kind, schema, found)?;
         let constant = schema.get("const").is_none_or(|only| only == found);
-        let options = schema["enum"].as_array();
+        let mut words = ["enum", "x-extensible-enum"].into_iter();
+        let options = words.find_map(|word| schema[word].as_array());
         let listed = options.is_none_or(|all| all.contains(found));
         let is_allowed = constant && listed && is_in_bounds(schema, found);
         expect(is_allowed, schema, found)?;

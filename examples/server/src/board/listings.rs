@@ -7,7 +7,7 @@ use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserI
 use serde::Serialize;
 
 use super::accounts::post_count;
-use super::db::{Connection, Row, bind, stored};
+use super::db::{Connection, Row, bind};
 use super::forum_count;
 use crate::database_lock::Node;
 
@@ -172,7 +172,7 @@ pub async fn posts(
         FROM post LEFT JOIN member ON member.id = author_id
         WHERE state = ?1 AND state <> 'visible' AND post.id < ?2
         ORDER BY post.id DESC LIMIT ?3";
-    let parameters = bind![stored(state), before, rows];
+    let parameters = bind![state.as_str(), before, rows];
     connection
         .all(list, parameters, |row| {
             Ok(PostListing {
@@ -189,7 +189,7 @@ pub async fn posts(
 pub async fn count_posts(connection: &Connection<'_>, state: ContentState) -> BoardResult<usize> {
     let count = "
         SELECT count(*) AS posts FROM post WHERE state = ?1 AND state <> 'visible'";
-    connection.one(count, bind![stored(state)], |row| row.count("posts")).await
+    connection.one(count, bind![state.as_str()], |row| row.count("posts")).await
 }
 
 /// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.

@@ -6,7 +6,6 @@ use forum_api::model::ContentState;
 use crate::board::ReferenceBoard;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::TOP_FORUM;
-use crate::board::db::stored;
 use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
 use crate::output::{Column, Limit, ListItem, Output, quoted, time};
@@ -130,7 +129,7 @@ impl ListItem for ThreadListing {
         vec![
             self.thread_id.to_string(),
             self.forum_id.to_string(),
-            stored(self.state).into(),
+            self.state.as_str().into(),
             flags.into(),
             self.reply_count.to_string(),
             time(self.last_activity_at),

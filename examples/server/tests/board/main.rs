@@ -10,6 +10,7 @@ mod bounded;
 mod conformance;
 mod demo;
 mod events;
+mod examples;
 mod fixture;
 mod last_seen;
 mod migrations;

@@ -136,7 +136,7 @@ pub const fn is_visible(access: ForumPermissions, state: ContentState, own: bool
         && match state {
             ContentState::Visible => true,
             ContentState::AwaitingApproval => own || access.moderate,
-            ContentState::Deleted => access.moderate,
+            _ => access.moderate,
         }
 }
 

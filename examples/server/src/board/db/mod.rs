@@ -23,5 +23,5 @@ pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::ReadKind;
 pub use postgres_transaction::Postgres;
 pub use replicas::{LogPosition, POSITION, READS, Replicas, replica_pools};
-pub use row::{Row, stored};
+pub use row::Row;
 pub use writer::Writer;

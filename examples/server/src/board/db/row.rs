@@ -127,15 +127,6 @@ fn parse_state(text: &str) -> BackendResult<ContentState> {
     let states = [ContentState::Visible, ContentState::AwaitingApproval, ContentState::Deleted];
     states
         .into_iter()
-        .find(|state| stored(*state) == text)
+        .find(|state| state.as_str() == text)
         .ok_or_else(|| BackendError::new("a state is unknown"))
-}
-
-/// Returns the text that the database stores for a state.
-pub const fn stored(state: ContentState) -> &'static str {
-    match state {
-        ContentState::Visible => "visible",
-        ContentState::AwaitingApproval => "awaiting_approval",
-        ContentState::Deleted => "deleted",
-    }
 }

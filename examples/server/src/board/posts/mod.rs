@@ -21,7 +21,7 @@ use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{
     self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
 };
-use crate::board::db::{Connection, Row, Transaction, bind, stored};
+use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::edit_rules::{Denial, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
@@ -492,7 +492,7 @@ pub async fn edit(
     let title_words = title.map(search::title_words);
     let mut changes = Vec::new();
     let of_post = bind! {
-        ":post": item.post, ":state": stored(state), ":body": body,
+        ":post": item.post, ":state": state.as_str(), ":body": body,
         ":html": html, ":words": body_words,
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };

@@ -8,7 +8,7 @@ use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
 use crate::board::accounts::post_count;
-use crate::board::db::{Bound, LastChange, Row, Transaction, bind, stored};
+use crate::board::db::{Bound, LastChange, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting};
 use crate::board::texts::Texts;
@@ -55,7 +55,7 @@ impl PostInsert<'_> {
         let created_at = slot.created_at(self.at);
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
-            ":state": stored(self.state), ":at": created_at, ":written_at": self.at,
+            ":state": self.state.as_str(), ":at": created_at, ":written_at": self.at,
             ":body": self.body, ":html": self.html, ":words": search::body_words(self.body),
             ":published": is_visible, ":in_reply_to": self.in_reply_to,
             ":added": i64::from(is_visible), ":counted": i64::from(self.counts && is_visible), ":forum": forum,
@@ -161,7 +161,7 @@ pub async fn insert_thread(
     });
     let parameters = bind! {
         ":forum": forum, ":title": title, ":words": search::title_words(title),
-        ":author": first.author, ":state": stored(first.state), ":at": first.at,
+        ":author": first.author, ":state": first.state.as_str(), ":at": first.at,
     };
     let slot = tx
         .one(tx.on(&INSERTS), parameters, |row| {

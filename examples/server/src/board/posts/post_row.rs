@@ -11,7 +11,7 @@ use super::post_events::{
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::accounts::post_count;
-use crate::board::db::{Connection, Row, Transaction, bind, stored};
+use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::forum_count;
 
@@ -158,7 +158,7 @@ impl PostRow {
             WHERE id = :post";
         let thread = "
             UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
-        let parameters = bind! { ":post": self.post, ":thread": self.thread, ":to": stored(to) };
+        let parameters = bind! { ":post": self.post, ":thread": self.thread, ":to": to.as_str() };
         tx.execute_all(&[post, thread], parameters).await?;
         self.count_state(tx, to, on_profiles).await
     }
