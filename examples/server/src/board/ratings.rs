@@ -48,7 +48,7 @@ pub async fn rate(
         ":comment": comment, ":at": now,
     };
     let id = tx
-        .execute_all(&INSERT, parameters)
+        .execute_independent(&INSERT, parameters)
         .await?
         .ok_or_else(|| BackendError::new("the rating has no id"))?;
     let reputation = rated.reputation + rate.points;

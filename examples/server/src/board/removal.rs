@@ -168,6 +168,6 @@ async fn remove_messages(tx: &Transaction<'_>, member: i64) -> BoardResult<bool>
         return Ok(false);
     }
     let parameters = bind! { ":member": member, ":messages": json(&messages)? };
-    tx.execute_all(&STATEMENTS, parameters).await?;
+    tx.execute_independent(&STATEMENTS, parameters).await?;
     Ok(true)
 }

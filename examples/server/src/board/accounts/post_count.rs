@@ -83,7 +83,7 @@ impl RecountBatch {
             "UPDATE thread_recount SET last_author_id = :last WHERE thread_id = :thread",
         ];
         if let Some(last) = self.authors.last() {
-            tx.execute_all(&COUNT, bind! { ":thread": self.thread, ":last": last }).await?;
+            tx.execute_independent(&COUNT, bind! { ":thread": self.thread, ":last": last }).await?;
         }
         if (self.authors.len() as i64) < MAX_AUTHORS {
             let unmark = "DELETE FROM thread_recount WHERE thread_id = ?1";

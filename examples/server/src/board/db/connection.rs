@@ -181,38 +181,38 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs several statements, each of which uses some of the parameters, and returns the last id that the last one returns.
-    /// Postgres runs them as one: they must change different rows, and they do not see each other's changes.
-    pub async fn execute_all(
+    ///
+    /// The statements must be independent: they change different rows, and none reads what another changes. Postgres runs
+    /// them as one statement, whose parts do not see each other's changes. SQLite runs them in order. In a debug build, a
+    /// SQLite database in memory runs them in reverse order, so that tests on both kinds of SQLite databases find a
+    /// dependence.
+    pub async fn execute_independent(
         &self,
         statements: &[&'static str],
         parameters: &[Bound<'_>],
     ) -> BoardResult<Option<i64>> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
-                let mut id = None;
                 let mut used = vec![false; parameters.len()];
-                for sql in statements {
-                    let mut statement = connection.prepare_cached(sql)?;
-                    let mut bound = 0;
-                    for ((name, value), used) in parameters.iter().zip(&mut used) {
-                        if let Some(index) = statement.parameter_index(name)? {
-                            statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
-                            *used = true;
-                            bound += 1;
-                        }
+                let mut run = |sql| run_with_used(connection, sql, parameters, &mut used);
+                let mut id = None;
+                if cfg!(debug_assertions) && is_in_memory(connection) {
+                    let mut reversed = statements.iter().rev();
+                    if let Some(last) = reversed.next() {
+                        id = run(last)?;
                     }
-                    if bound < statement.parameter_count() {
-                        return Err(mismatch().into());
+                    for sql in reversed {
+                        run(sql)?;
                     }
-                    let mut rows = statement.raw_query();
-                    while let Some(row) = rows.next()? {
-                        id = Some(row.get(0)?);
+                } else {
+                    for sql in statements {
+                        id = run(sql)?;
                     }
                 }
                 if used.contains(&false) { Err(mismatch().into()) } else { Ok(id) }
             }
             Driver::Postgres(connection) => {
-                Ok(connection.execute_all(statements, parameters).await?)
+                Ok(connection.execute_independent(statements, parameters).await?)
             }
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Transaction<'a> {
         for change in changes {
             match change {
                 LastChange::Statements(statements, parameters) => {
-                    self.execute_all(statements, parameters).await?;
+                    self.execute_independent(statements, parameters).await?;
                 }
                 LastChange::Texts(sql, parameters) => self.execute_texts(sql, parameters).await?,
             }
@@ -266,6 +266,37 @@ impl<'a> Deref for Transaction<'a> {
     fn deref(&self) -> &Connection<'a> {
         &self.0
     }
+}
+
+/// Runs a statement with the parameters that it names, marks them in `used`, and returns the last id that it returns.
+fn run_with_used(
+    connection: &rusqlite::Connection,
+    sql: &'static str,
+    parameters: &[Bound<'_>],
+    used: &mut [bool],
+) -> BackendResult<Option<i64>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut bound = 0;
+    for ((name, value), used) in parameters.iter().zip(used) {
+        if let Some(index) = statement.parameter_index(name)? {
+            statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
+            *used = true;
+            bound += 1;
+        }
+    }
+    if bound < statement.parameter_count() {
+        return Err(mismatch());
+    }
+    let mut id = None;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        id = Some(row.get(0)?);
+    }
+    Ok(id)
+}
+
+fn is_in_memory(connection: &rusqlite::Connection) -> bool {
+    connection.path().is_none_or(str::is_empty)
 }
 
 fn bind_all(

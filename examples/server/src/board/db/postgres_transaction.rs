@@ -263,7 +263,7 @@ impl Postgres<'_> {
         self.transaction()?.execute(&statement.sql, &values).await
     }
 
-    pub(super) async fn execute_all(
+    pub(super) async fn execute_independent(
         &self,
         statements: &[&'static str],
         parameters: &[Bound<'_>],

@@ -36,7 +36,7 @@ pub async fn deliver(
         ":text": text, ":recipients": json(recipients)?, ":at": message.at, ":counts": !is_receipt,
         ":sender": (!is_receipt).then_some(message.sender),
     };
-    tx.execute_all(&[COUNT, COPIES], parameters)
+    tx.execute_independent(&[COUNT, COPIES], parameters)
         .await?
         .ok_or_else(|| BoardError::internal("the copy has no id"))
 }

@@ -227,7 +227,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
         ":options": json(draft.options.as_deref().unwrap_or_default())?,
     };
     let statements = tx.dialect(ON_SQLITE, ON_POSTGRES);
-    tx.execute_all(statements, parameters)
+    tx.execute_independent(statements, parameters)
         .await?
         .ok_or_else(|| BoardError::internal("a poll has no options"))
 }
@@ -321,7 +321,7 @@ async fn write_vote(
         ":poll": id, ":member": member, ":added": json(&added)?, ":removed": json(&removed)?,
         ":choices": added.len() as i64 - removed.len() as i64, ":voters": voters as i64,
     };
-    tx.execute_all(&CHANGE_VOTE, parameters).await?;
+    tx.execute_independent(&CHANGE_VOTE, parameters).await?;
     Ok(())
 }
 

@@ -60,7 +60,7 @@ pub async fn run_batch(tx: &Transaction<'_>, poll: i64) -> BoardResult<()> {
         .await?;
     if !votes.is_empty() {
         let removed = json(&votes)?;
-        tx.execute_all(&REMOVE_VOTES, bind! { ":votes": removed }).await?;
+        tx.execute_independent(&REMOVE_VOTES, bind! { ":votes": removed }).await?;
         let voters = tx.execute(REMOVE_BALLOTS, bind![removed]).await? as i64;
         let count = "UPDATE poll SET voters = voters - ?2 WHERE id = ?1";
         tx.execute(count, bind![poll, voters]).await?;

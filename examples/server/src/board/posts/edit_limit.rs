@@ -49,7 +49,7 @@ pub async fn run_counted(
             ":member": member, ":since": since, ":edited_at": now,
         });
     }
-    tx.execute_all(&statements, &parameters).await.map(drop)
+    tx.execute_independent(&statements, &parameters).await.map(drop)
 }
 
 fn limited(actor: &Actor) -> Option<i64> {

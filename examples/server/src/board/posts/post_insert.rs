@@ -72,7 +72,7 @@ impl PostInsert<'_> {
                 let insert = LastChange::Statements(&statements, parameters);
                 events.commit_with(tx, Some(insert)).await
             }
-            None => tx.execute_all(&statements, parameters).await.map(drop),
+            None => tx.execute_independent(&statements, parameters).await.map(drop),
         }
     }
 }

@@ -159,7 +159,7 @@ impl PostRow {
         let thread = "
             UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
         let parameters = bind! { ":post": self.post, ":thread": self.thread, ":to": to.as_str() };
-        tx.execute_all(&[post, thread], parameters).await?;
+        tx.execute_independent(&[post, thread], parameters).await?;
         self.count_state(tx, to, on_profiles).await
     }
 
@@ -218,7 +218,7 @@ impl PostRow {
             ":newest": 0_i64,
         };
         let statements = [add_in_thread, add_on_profile, COUNT_IN_THREAD, tx.on(&forum_count::ADD)];
-        tx.execute_all(&statements, parameters).await.map(drop)
+        tx.execute_independent(&statements, parameters).await.map(drop)
     }
 
     /// Counts a thread with its first post and all visible replies. The posts are counted on profiles later.
@@ -235,7 +235,7 @@ impl PostRow {
             ":posts": by * (1 + self.replies), ":newest": 0_i64,
         };
         let statements = [add_in_thread, post_count::MARK, tx.on(&forum_count::ADD)];
-        tx.execute_all(&statements, parameters).await.map(drop)
+        tx.execute_independent(&statements, parameters).await.map(drop)
     }
 }
 
