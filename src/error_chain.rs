@@ -62,18 +62,18 @@ impl fmt::Display for ErrorChain<'_> {
 fn driver_sentence(error: &(dyn Error + 'static)) -> Option<String> {
     #[cfg(feature = "tokio-postgres-0_7")]
     {
-        use crate::store::postgres::tokio_postgres_0_7::{describe_db_error, describe_error};
-        let driver_error = error.downcast_ref().map(describe_error);
-        if let Some(sentence) = driver_error.or_else(|| error.downcast_ref().map(describe_db_error))
+        use crate::driver_error::tokio_postgres::{describe, describe_reported};
+        let driver_error = error.downcast_ref().map(describe);
+        if let Some(sentence) = driver_error.or_else(|| error.downcast_ref().map(describe_reported))
         {
             return Some(sentence);
         }
     }
     #[cfg(feature = "sqlite")]
     {
-        use crate::store::sqlite::{describe_error, describe_failure};
+        use crate::driver_error::sqlite::{describe, describe_failure};
         if let Some(error) = error.downcast_ref() {
-            return Some(describe_error(error));
+            return Some(describe(error));
         }
         if let Some(failure) = error.source().and_then(|source| source.downcast_ref()) {
             return Some(describe_failure(failure, &error.to_string(), &[]));

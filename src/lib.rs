@@ -241,6 +241,7 @@ mod base62;
 mod build_error;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod driver_error;
 mod environment;
 mod error;
 mod error_chain;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::PostgresError;
-use crate::store::sql::{ColumnError, Columns, Value};
+use crate::driver_error::ColumnError;
+use crate::store::sql::{Columns, Value};
 
 /// Runs the statements of the stores on connections to Postgres, for example on the pool of the host.
 ///

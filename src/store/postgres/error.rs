@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::driver_error::{ColumnError, DatabaseError};
 use crate::error::{OverloadedError, impl_into_backend_error};
 use crate::store::MigrationError;
-use crate::store::sql::ColumnError;
 
 /// Time after which a client may repeat an operation that did not run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -81,122 +81,7 @@ impl PostgresError {
     }
 }
 
-/// Error that Postgres reported, with those of its fields that contain names. `Display` and `Debug` return one sentence
-/// without the values of parameters and rows: the message if messages with this code contain none, and otherwise the
-/// code and the names.
-///
-/// A host with another driver can use it for its own errors: it logs the text of a [`DatabaseError`] and not that of
-/// the driver's error, which can quote content.
-///
-/// ```
-/// use forum_api::store::postgres::DatabaseError;
-///
-/// let error = DatabaseError::new("23505", "duplicate key value violates unique constraint \"post_pkey\"");
-/// assert_eq!(
-///     error.to_string(),
-///     "duplicate key value violates unique constraint \"post_pkey\" (23505)"
-/// );
-/// let mut error = DatabaseError::new("22P02", "invalid input syntax for type integer: \"secret\"");
-/// error.table = Some("post".into());
-/// assert_eq!(error.to_string(), "Postgres error 22P02, table post");
-/// ```
-#[derive(Clone, thiserror::Error)]
-#[error("{}", self.describe())]
-#[non_exhaustive]
-pub struct DatabaseError {
-    /// SQLSTATE code of five characters.
-    pub code: String,
-    /// Message. It can contain values.
-    pub message: String,
-    /// `true` if Postgres closed the connection with the error (severity `FATAL` or `PANIC`), so that the outcome of the
-    /// statement is unknown. Default: `false`.
-    pub is_fatal: bool,
-    /// Name of the table. Default: `None`.
-    pub table: Option<String>,
-    /// Name of the column. Default: `None`.
-    pub column: Option<String>,
-    /// Name of the constraint. Default: `None`.
-    pub constraint: Option<String>,
-    /// Name of the routine of Postgres that raised the error. Default: `None`.
-    pub routine: Option<String>,
-}
-
-/// SQLSTATE codes and classes of failures after which the same statement can succeed.
-const TEMPORARY: [&str; 9] = [
-    "08",    // connection
-    "57",    // timeout of a statement, shutdown
-    "0A000", // a statement that was prepared before the type of a column changed
-    "25006", // a server that accepts no writes
-    "25P03", // timeout of the wait for the next statement of a transaction
-    "53100", // full disk
-    "53200", // memory
-    "53300", // too many connections
-    "55P03", // timeout of a lock
-];
-
-/// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters. They can contain
-/// names of tables, columns, constraints, files, users, databases and statements.
-const WITHOUT_VALUES: [&str; 20] = [
-    "08",    // connection
-    "23",    // constraint: the row is in the detail
-    "25",    // state of the transaction, such as read-only
-    "26",    // name of a prepared statement
-    "28",    // password or user
-    "3D",    // name of a database
-    "3F",    // name of a schema
-    "40",    // deadlock or serialization failure
-    "53",    // full disk, memory, connections
-    "57",    // timeout, shutdown
-    "58",    // files of the server
-    "42501", // permission
-    "42703", // name of a column
-    "42883", // name of a function and types
-    "42P01", // name of a table
-    "42P05", // name of a prepared statement
-    "55006", // object in use
-    "55P03", // lock timeout
-    "XX001", // corrupt page of a file
-    "XX002", // corrupt index
-];
-
-/// Routine of Postgres that raises the errors of functions in PL/pgSQL. All their fields can contain values.
-const RAISE: &str = "exec_stmt_raise";
-
-impl DatabaseError {
-    /// Creates an error with its SQLSTATE code and its message.
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            code: code.into(),
-            message: message.into(),
-            is_fatal: false,
-            table: None,
-            column: None,
-            constraint: None,
-            routine: None,
-        }
-    }
-
-    fn is_temporary(&self) -> bool {
-        TEMPORARY.iter().any(|class| self.code.starts_with(class))
-    }
-
-    fn describe(&self) -> String {
-        let Self { code, message, table, column, constraint, routine, .. } = self;
-        let is_raised = routine.as_deref() == Some(RAISE);
-        if !is_raised && WITHOUT_VALUES.iter().any(|class| code.starts_with(class)) {
-            return format!("{message} ({code})");
-        }
-        let names = [("table", table), ("column", column), ("constraint", constraint)];
-        let named = names.into_iter().filter(|_| !is_raised);
-        let parts = named
-            .chain([("routine", routine)])
-            .filter_map(|(object, name)| name.as_ref().map(|name| format!(", {object} {name}")));
-        format!("Postgres error {code}{}", parts.collect::<String>())
-    }
-}
-
 display_debug!(PostgresError);
-display_debug!(DatabaseError);
 display_debug!(Cause);
 
 impl From<ColumnError> for PostgresError {

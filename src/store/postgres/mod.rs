@@ -64,12 +64,13 @@ pub mod tokio_postgres_0_7;
 
 pub use check::{check_session, schema_status};
 pub use driver::{Parameter, PostgresDriver, RowReader};
-pub use error::{DatabaseError, PostgresError};
+pub use error::PostgresError;
 pub use execute::{LeaseClock, limit_wait};
 
 use super::Migrations;
 use super::migrations::migrations;
-pub use super::sql::{ColumnError, Columns, read_token};
+pub use super::sql::{Columns, read_token};
+pub use crate::driver_error::{ColumnError, DatabaseError};
 
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::audit::{AuditAction, AuditOrigin};
-use crate::error::{ParseError, impl_into_backend_error};
+use crate::driver_error::ColumnError;
+use crate::error::ParseError;
 use crate::model::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
 };
@@ -51,23 +52,6 @@ impl ScopeList {
         serde_json::json!(*self.0).to_string()
     }
 }
-
-/// A column that is missing, has another type, or contains a malformed value. The reason does not contain the value.
-#[derive(Debug, thiserror::Error)]
-#[error("column {column}: {reason}")]
-pub struct ColumnError {
-    pub(crate) column: String,
-    reason: String,
-}
-
-impl ColumnError {
-    /// Creates the error of the column named `column`. The log shows `reason`, which must not contain the value.
-    pub fn new(column: &str, reason: impl ToString) -> Self {
-        Self { column: column.into(), reason: reason.to_string() }
-    }
-}
-
-impl_into_backend_error!(ColumnError: ColumnError);
 
 pub(crate) type ColumnResult<T> = Result<T, ColumnError>;
 

@@ -15,9 +15,9 @@ mod statement;
 mod tokens;
 mod usage;
 
+pub use columns::Columns;
 #[cfg(any(feature = "sqlite", feature = "tokio-postgres-0_7"))]
 pub(super) use columns::text_columns;
-pub use columns::{ColumnError, Columns};
 pub(super) use columns::{ColumnResult, ScopeList};
 pub(super) use executor::{SqlExecutor, SqlStore, query_readable, readable};
 pub use rows::read_token;

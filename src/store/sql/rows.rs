@@ -1,7 +1,8 @@
 //! Decoders of rows.
 
-use super::{ColumnError, ColumnResult, Columns, ScopeList};
+use super::{ColumnResult, Columns, ScopeList};
 use crate::audit::{AuditActor, AuditEntry};
+use crate::driver_error::ColumnError;
 use crate::store::{
     AuditRecord, DeliveryCount, EndpointStats, IdempotencyProgress, IdempotencyRecord,
     LastDelivery, QueueStats, ResourceIds, StoredResponse, UsageCounts,

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use rusqlite::{Connection, params};
 
 use super::execute::{Result, all, changes, first};
+use crate::driver_error::ColumnError;
 use crate::model::{EndpointId, Timestamp};
 use crate::store::sql::endpoints::ALL;
 use crate::store::sql::{
-    ColumnError, ColumnResult, Columns, read_claimed_event, read_delivery, read_endpoint, readable,
+    ColumnResult, Columns, read_claimed_event, read_delivery, read_endpoint, readable,
 };
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery};
 use crate::webhook::Endpoint;

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use rusqlite::types::{FromSqlResult, ValueRef};
 use rusqlite::{Error, Result, Row};
 
-use crate::store::sql::{self, ColumnError, ColumnResult, Columns};
+use crate::driver_error::ColumnError;
+use crate::store::sql::{self, ColumnResult, Columns};
 use crate::token::TokenRecord;
 
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`,

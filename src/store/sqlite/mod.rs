@@ -86,5 +86,4 @@ pub use columns::read_token;
 use executor::SqliteExecutor;
 pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
-pub(crate) use pool::{describe_error, describe_failure};
 pub use rusqlite;

@@ -6,9 +6,10 @@ use bytes::BytesMut;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-use super::error::describe_error;
+use crate::driver_error::ColumnError;
+use crate::driver_error::tokio_postgres::describe;
 use crate::store::postgres::Parameter;
-use crate::store::sql::{ColumnError, ColumnResult, Columns};
+use crate::store::sql::{ColumnResult, Columns};
 
 impl Columns for Row {
     fn integer(&self, name: &str) -> ColumnResult<Option<i64>> {
@@ -30,7 +31,7 @@ impl Columns for Row {
 }
 
 fn read<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> ColumnResult<T> {
-    row.try_get(name).map_err(|error| ColumnError::new(name, describe_error(&error)))
+    row.try_get(name).map_err(|error| ColumnError::new(name, describe(&error)))
 }
 
 /// An integer of any width.

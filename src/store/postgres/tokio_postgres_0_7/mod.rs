@@ -34,7 +34,6 @@ mod tls;
 mod types;
 
 pub use deadpool_postgres;
-pub(crate) use error::{describe_db_error, describe_error};
 pub use migrations::{apply_migrations, migrate, migration_status};
 #[doc(hidden)]
 pub use pool::forget_if_outdated;

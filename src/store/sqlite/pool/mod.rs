@@ -16,6 +16,5 @@ mod writer;
 pub use database::Database;
 pub use database_path::DatabasePath;
 pub use error::SqliteError;
-pub(crate) use error::{describe_error, describe_failure};
 pub use settings::DatabaseSettings;
 pub(super) use thread_pool::Priority;
