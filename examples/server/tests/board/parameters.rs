@@ -15,11 +15,11 @@ async fn statements_with_missing_or_unused_parameters_are_refused() {
             let unused =
                 bind! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64, ":post": 3_i64 };
             for parameters in [&missing[..], unused] {
-                let error = tx.execute_all(&statements, parameters).await.unwrap_err();
+                let error = tx.execute_independent(&statements, parameters).await.unwrap_err();
                 assert!(error.to_string().contains("do not match"), "{error}");
             }
             let all = bind! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64 };
-            tx.execute_all(&statements, all).await?;
+            tx.execute_independent(&statements, all).await?;
             Ok(())
         })
     })

@@ -3,6 +3,7 @@
 pub mod option_removal;
 pub mod poll_rules;
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
@@ -195,41 +196,22 @@ fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     Ok(())
 }
 
-/// Inserts a poll.
-macro_rules! insert {
-    () => {
-        "INSERT INTO poll (thread_id, question, max_choices, can_change_vote, closes_at)
-        VALUES (:thread, :question, :max_choices, :can_change_vote, :closes_at)"
-    };
-}
-
-/// Inserts the options of a new poll, which `poll` selects.
-macro_rules! insert_options {
-    ($poll:literal) => {
-        concat!(
-            "INSERT INTO poll_option (poll_id, position, text)
-            SELECT poll.id, key, value ->> 'text' FROM ",
-            $poll,
-            " AS poll CROSS JOIN json_each(:options) AS option RETURNING poll_id"
-        )
-    };
-}
-
 /// Adds a poll to a thread, and returns its id.
 pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<i64> {
-    const ON_SQLITE: &[&str] =
-        &[insert!(), insert_options!("(SELECT id FROM poll WHERE thread_id = :thread)")];
-    const ON_POSTGRES: &[&str] =
-        &[concat!("WITH new AS (", insert!(), " RETURNING id) ", insert_options!("new"))];
+    const POLL: &str = "
+        INSERT INTO poll (thread_id, question, max_choices, can_change_vote, closes_at)
+        VALUES (:thread, :question, :max_choices, :can_change_vote, :closes_at) RETURNING id";
+    const OPTIONS: &str = "
+        INSERT INTO poll_option (poll_id, position, text)
+        SELECT :poll, key, value ->> 'text' FROM json_each(:options) AS option";
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
-        ":options": json(draft.options.as_deref().unwrap_or_default())?,
     };
-    let statements = tx.dialect(ON_SQLITE, ON_POSTGRES);
-    tx.execute_independent(statements, parameters)
-        .await?
-        .ok_or_else(|| BoardError::internal("a poll has no options"))
+    let poll = tx.insert(POLL, parameters).await?;
+    let options = json(draft.options.as_deref().unwrap_or_default())?;
+    tx.execute(OPTIONS, bind! { ":poll": poll, ":options": options }).await?;
+    Ok(poll)
 }
 
 /// Updates a poll, and counts the edit. Removes the first votes for removed options; batches remove the others.
@@ -246,18 +228,35 @@ async fn update(
     };
     let mut parameters = of_poll.to_vec();
     let mut statements = vec![UPDATE];
+    let removed = removed_options(before, draft)?;
+    let removed_ids = json(&removed)?;
     let options = draft.options.as_deref().map(json).transpose()?;
     if options.is_some() {
-        statements
-            .extend([option_removal::MARK, tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES)]);
-        parameters.extend_from_slice(bind! { ":options": options });
+        let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
+        statements.extend([option_removal::MARK, upsert]);
+        parameters.extend_from_slice(bind! { ":options": options, ":removed": removed_ids });
     }
     edit_limit::run_counted(tx, actor, now, statements, parameters).await?;
-    let kept = draft.options.iter().flatten().filter(|option| option.id.is_some()).count();
-    if options.is_some() && kept < before.options.len() {
+    if !removed.is_empty() {
         option_removal::run_batch(tx, poll).await?;
     }
     Ok(())
+}
+
+/// Returns the ids of the options that a draft does not keep.
+fn removed_options(before: &Poll, draft: &PollDraft<'_>) -> BoardResult<Vec<i64>> {
+    let Some(choices) = &draft.options else {
+        return Ok(Vec::new());
+    };
+    let kept: HashSet<_> = choices.iter().filter_map(|choice| choice.id).collect();
+    let mut removed = Vec::new();
+    for option in &before.options {
+        let id = option.option_id.to_i64()?;
+        if !kept.contains(&id) {
+            removed.push(id);
+        }
+    }
+    Ok(removed)
 }
 
 const UPDATE: &str = "

@@ -11,10 +11,10 @@ use crate::board::db::{Transaction, bind, json};
 /// Maximum number of votes that one transaction removes.
 const MAX_VOTES: i64 = 100;
 
-/// Marks the options of `:poll` that are not in `:options`.
+/// Marks the options with the ids `:removed`.
 pub const MARK: &str = "
-    UPDATE poll_option SET removed = TRUE WHERE poll_id = :poll AND id NOT IN (
-        SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(:options) WHERE value ->> 'id' IS NOT NULL
+    UPDATE poll_option SET removed = TRUE WHERE id IN (
+        SELECT CAST(value AS BIGINT) FROM json_each(:removed)
     )";
 
 /// Returns a poll with marked options; `None` if no poll has one.

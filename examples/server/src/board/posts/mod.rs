@@ -490,22 +490,19 @@ pub async fn edit(
     let state = rules::edited_state(item.state, actor.groups);
     let body_words = body.map(|body| search::body_words(body));
     let title_words = title.map(search::title_words);
-    let mut changes = Vec::new();
-    let of_post = bind! {
+    edit_limit::check(actor, oldest_edit, events.now, texts)?;
+    if title.is_some() || item.first && state != item.state {
+        let parameters = bind! {
+            ":thread": item.thread, ":title": title, ":title_words": title_words, ":state": state.as_str(),
+        };
+        tx.execute(EDIT_THREAD, parameters).await?;
+    }
+    let parameters = bind! {
         ":post": item.post, ":state": state.as_str(), ":body": body,
         ":html": html, ":words": body_words,
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
-    let mut parameters = of_post.to_vec();
-    if title.is_some() || item.first && state != item.state {
-        changes.push(EDIT_THREAD);
-        parameters.extend_from_slice(bind! {
-            ":thread": item.thread, ":title": title, ":title_words": title_words,
-        });
-    }
-    changes.push(EDIT);
-    edit_limit::check(actor, oldest_edit, events.now, texts)?;
-    edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
+    edit_limit::run_counted(tx, actor, events.now, vec![EDIT], parameters.to_vec()).await?;
     item.count_state(tx, state, actor.access(item.forum).counts).await?;
     if let Some(title) = title {
         scope.thread.title = title.into();
