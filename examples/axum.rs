@@ -78,13 +78,15 @@ const REQUEST_HEADERS: [&str; 4] =
     ["authorization", "content-type", "idempotency-key", "if-none-match"];
 
 /// The headers of responses that scripts may read.
-const RESPONSE_HEADERS: [&str; 11] = [
+const RESPONSE_HEADERS: [&str; 13] = [
     "etag",
     "idempotency-replayed",
     "link",
     "location",
     "retry-after",
     "www-authenticate",
+    "x-error-field",
+    "x-error-reason",
     "x-ratelimit-cost",
     "x-ratelimit-limit",
     "x-ratelimit-remaining",

@@ -10,11 +10,12 @@
     warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)
 )]
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use forum_api::host::BoardError::{self, Conflict, Forbidden, NotFound, PathNotFound};
+use forum_api::host::BoardError::{self, PathNotFound};
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardResult, Caller, CreateOutcome, InForum,
     MemberCaller, RequestInfo, ResourceRef, VisibleForums,
@@ -301,7 +302,9 @@ impl Data {
         let poll = self.poll(writer, id)?.value;
         let thread = self.visible_thread(writer, &poll.thread_id)?;
         let is_deleted = thread.first_post.state == ContentState::Deleted;
-        ensure(!is_deleted, Forbidden, "The thread is deleted.")?;
+        ensure(!is_deleted, || {
+            BoardError::forbidden("The thread is deleted.").with_reason("closed")
+        })?;
         Ok((poll, thread))
     }
 
@@ -467,9 +470,9 @@ impl Data {
         poll.max_choices = new.max_choices.try_into().unwrap_or_default();
         poll.can_change_vote = new.can_change_vote;
         poll.closes_at = new.closes_at;
-        check_poll(&poll)?;
+        check_poll(&poll, "").map_err(in_poll)?;
         let is_later = poll.closes_at.is_none_or(|end| end > self.now);
-        validate(is_later, "closesAt", "It is in the past.")?;
+        validate(is_later, "poll.closesAt", "It is in the past.", "out_of_range")?;
         let poll_id = poll.poll_id.clone();
         let votes = BTreeMap::new();
         self.ballots.insert(poll_id.clone(), Ballot { poll, votes });
@@ -600,7 +603,9 @@ impl MemoryBoard {
         let mut writer = data.viewer(Some(member.user_id()));
         writer.request = Some(member.request().clone());
         let is_banned = writer.role == Role::Guest;
-        ensure(!is_banned, Forbidden, "The account is banned.")?;
+        ensure(!is_banned, || {
+            BoardError::forbidden("The account is banned.").with_reason("not_allowed")
+        })?;
         Ok((data, writer))
     }
 
@@ -721,7 +726,9 @@ impl Board for MemoryBoard {
         let (mut data, writer) = self.write(member)?;
         let section = data.visible_section(&writer, &forum_id)?;
         let can_start = section.is_writable(&writer);
-        ensure(can_start, Forbidden, "You may not start threads here.")?;
+        ensure(can_start, || {
+            BoardError::forbidden("You may not start threads here.").with_reason("not_allowed")
+        })?;
         check_line("title", &new.title)?;
         check_text("body", &new.body)?;
         let path = PostPath::new(data.new_id(), data.new_id());
@@ -795,12 +802,15 @@ impl Board for MemoryBoard {
     ) -> BoardResult<InForum<Post>> {
         let (mut data, writer) = self.write(member)?;
         let thread = data.thread(&writer, &id)?;
-        let message = "You may not reply in this thread.";
-        ensure(thread.can_reply, Forbidden, message)?;
+        ensure(thread.can_reply, || {
+            BoardError::forbidden("You may not reply in this thread.").with_reason("not_allowed")
+        })?;
         check_text("body", &new.body)?;
         if let Some(answered) = new.in_reply_to.clone() {
             let answered = data.post(&writer, &PostPath::new(id.clone(), answered));
-            ensure(answered.is_ok(), NotFound, "No such post.")?;
+            ensure(answered.is_ok(), || {
+                BoardError::not_found("No such post.").with_field("inReplyTo")
+            })?;
         }
         let created_at = data.next_time(&id, &thread.forum_id);
         let path = PostPath::new(id, data.new_id());
@@ -818,16 +828,22 @@ impl Board for MemoryBoard {
         let post = data.post(&writer, &path)?.value;
         let section = data.visible_thread(&writer, &path.thread_id)?.section;
         let can_write = section.is_writable(&writer);
-        ensure(can_write, Forbidden, "You may not write here.")?;
+        ensure(can_write, || {
+            BoardError::forbidden("You may not write here.").with_reason("not_allowed")
+        })?;
         let is_deleted = post.state == ContentState::Deleted;
-        ensure(!is_deleted, Conflict, "The post is deleted.")?;
-        ensure(post.can_edit, Forbidden, "You may not edit this post.")?;
+        ensure(!is_deleted, || {
+            BoardError::conflict("The post is deleted.").with_reason("already_deleted")
+        })?;
+        ensure(post.can_edit, || {
+            BoardError::forbidden("You may not edit this post.").with_reason("not_allowed")
+        })?;
         check_version(update.expected_version, post.version)?;
         if let Some(body) = &update.body {
             check_text("body", body)?;
         }
         if let Some(title) = &update.title {
-            validate(post.number == 1, "title", "This is not the first post.")?;
+            validate(post.number == 1, "title", "This is not the first post.", "not_first_post")?;
             check_line("title", title)?;
         }
         let now = data.now;
@@ -865,8 +881,12 @@ impl Board for MemoryBoard {
         let (mut data, writer) = self.write(member)?;
         let post = data.post(&writer, &path)?.value;
         let state = ContentState::Deleted;
-        ensure(post.state != state, Conflict, "The post is deleted.")?;
-        ensure(post.can_delete, Forbidden, "You may not delete this post.")?;
+        ensure(post.state != state, || {
+            BoardError::conflict("The post is deleted.").with_reason("already_deleted")
+        })?;
+        ensure(post.can_delete, || {
+            BoardError::forbidden("You may not delete this post.").with_reason("not_allowed")
+        })?;
         let thread = data.thread(&READER, &path.thread_id);
         let public = data.post(&READER, &path);
         found(data.posts.get_mut(&path.post_id))?.state = state;
@@ -897,8 +917,10 @@ impl Board for MemoryBoard {
         let (mut data, writer) = self.write(member)?;
         let rated = found(data.account(&user))?.author.clone();
         let is_self = rated.user_id == *member.user_id();
-        ensure(!is_self, Forbidden, "You may not rate yourself.")?;
-        validate(new.points != 0, "points", "A rating needs points.")?;
+        ensure(!is_self, || {
+            BoardError::forbidden("You may not rate yourself.").with_reason("own_content")
+        })?;
+        validate(new.points != 0, "points", "A rating needs points.", "out_of_range")?;
         let post = new
             .post_id
             .as_ref()
@@ -908,7 +930,8 @@ impl Board for MemoryBoard {
                     .get(id)
                     .filter(|post| post.author.as_ref() == Some(&rated))
                     .and_then(|post| data.post(&writer, &post.path()).ok());
-                post.ok_or_else(|| NotFound("No such post of this member.".into()))
+                let text = "No such post of this member.";
+                post.ok_or_else(|| BoardError::not_found(text).with_field("postId"))
             })
             .transpose()?;
         let is_readable = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
@@ -920,7 +943,9 @@ impl Board for MemoryBoard {
                 && rating.post_id == new.post_id
                 && (new.post_id.is_some() || is_recent)
         });
-        ensure(!is_repeated, Conflict, "You have already rated this.")?;
+        ensure(!is_repeated, || {
+            BoardError::conflict("You have already rated this.").with_reason("already_rated")
+        })?;
         let reputation = data.reputation(&rated.user_id) + new.points;
         let rating_id = data.new_id();
         let rated_id = rated.user_id.clone();
@@ -966,15 +991,20 @@ impl Board for MemoryBoard {
 
     async fn send_message(&self, member: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         let (mut data, writer) = self.write(member)?;
-        validate(!new.to.is_empty(), "to", "The message has no recipient.")?;
+        validate(!new.to.is_empty(), "to", "The message has no recipient.", "required")?;
         check_line("subject", &new.subject)?;
         check_text("body", &new.body)?;
         let mut recipients = BTreeMap::new();
-        for user in &new.to {
-            let account =
-                data.account(user).ok_or_else(|| NotFound("No such recipient.".into()))?;
+        for (index, user) in new.to.iter().enumerate() {
+            let of_recipient = |error: BoardError| error.with_field(format!("to[{index}]"));
+            let account = data
+                .account(user)
+                .ok_or_else(|| of_recipient(BoardError::not_found("No such recipient.")))?;
             let is_ignored = account.ignored.contains(member.user_id());
-            ensure(!is_ignored, Forbidden, "A recipient ignores you.")?;
+            ensure(!is_ignored, || {
+                let error = BoardError::forbidden("The recipient ignores you.");
+                of_recipient(error.with_reason("not_allowed"))
+            })?;
             recipients.insert(account.author.user_id.clone(), account.author.clone());
         }
         let ids: Vec<_> = recipients.keys().cloned().collect();
@@ -1034,15 +1064,22 @@ impl Board for MemoryBoard {
     ) -> BoardResult<InForum<Poll>> {
         let (mut data, writer) = self.write(member)?;
         let (poll, _) = data.open_poll(&writer, &id)?;
-        ensure(!poll.closed, Forbidden, "The poll is closed.")?;
+        ensure(!poll.closed, || {
+            BoardError::forbidden("The poll is closed.").with_reason("closed")
+        })?;
         let is_free = poll.own_vote.is_none() || poll.can_change_vote;
-        ensure(is_free, Conflict, "You have already voted.")?;
+        ensure(is_free, || {
+            BoardError::conflict("You have already voted.").with_reason("already_voted")
+        })?;
         let chosen: BTreeSet<_> = new.option_ids.iter().collect();
-        let is_valid = chosen.len() == new.option_ids.len()
-            && (1..=poll.max_choices as usize).contains(&chosen.len());
-        validate(is_valid, "optionIds", "Choose other options.")?;
-        let are_options = new.option_ids.iter().all(|id| poll.has_option(id));
-        ensure(are_options, NotFound, "No such option.")?;
+        let is_repeated = chosen.len() < new.option_ids.len();
+        validate(!chosen.is_empty(), "optionIds", "Choose an option.", "required")?;
+        validate(!is_repeated, "optionIds", "An option is repeated.", "duplicate")?;
+        let is_possible = chosen.len() <= poll.max_choices as usize;
+        validate(is_possible, "optionIds", "Choose fewer options.", "too_long")?;
+        for (index, id) in new.option_ids.iter().enumerate() {
+            ensure(poll.has_option(id), || no_option(format!("optionIds[{index}]")))?;
+        }
         let ballot = found(data.ballots.get_mut(&id))?;
         let voter = member.user_id().clone();
         ballot.votes.insert(voter, new.option_ids);
@@ -1062,16 +1099,18 @@ impl Board for MemoryBoard {
         let is_moderator = visible.is_moderator;
         let is_own = writer.is_author(&poll.author) && !visible.thread.locked;
         let can_edit = (is_moderator || is_own) && visible.section.is_writable(&writer);
-        ensure(can_edit, Forbidden, "You may not edit this poll.")?;
+        ensure(can_edit, || {
+            BoardError::forbidden("You may not edit this poll.").with_reason("not_allowed")
+        })?;
         check_version(update.expected_version, poll.version)?;
         let before = found(data.ballots.get(&id))?.poll.clone();
         let mut poll = before.clone();
         poll.question = update.question.unwrap_or(poll.question);
         if let Some(options) = update.options {
-            let options = options.into_iter().map(|option| {
+            let options = options.into_iter().enumerate().map(|(index, option)| {
                 let id = option.option_id;
                 let is_option = id.as_ref().is_none_or(|id| before.has_option(id));
-                ensure(is_option, NotFound, "No such option.")?;
+                ensure(is_option, || no_option(format!("options[{index}].optionId")))?;
                 let id = id.unwrap_or_else(|| data.new_id());
                 Ok(PollOption::new(id, option.text))
             });
@@ -1081,7 +1120,7 @@ impl Board for MemoryBoard {
         poll.max_choices = max_choices.try_into().unwrap_or_default();
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
         poll.closes_at = update.closes_at.apply(poll.closes_at);
-        check_poll(&poll)?;
+        check_poll(&poll, ".text")?;
         if poll == before {
             return data.poll(&writer, &id);
         }
@@ -1094,7 +1133,9 @@ impl Board for MemoryBoard {
         let most = largest_vote.min(before.max_choices as usize);
         let is_lowered = (poll.max_choices as usize) < most;
         let is_refused = largest_vote > 0 && (is_changed || is_lowered);
-        ensure(is_moderator || !is_refused, Conflict, "The poll has votes.")?;
+        ensure(is_moderator || !is_refused, || {
+            BoardError::conflict("The poll has votes.").with_reason("has_votes")
+        })?;
         ballot.votes.retain(|_, vote| {
             vote.retain(|id| poll.has_option(id));
             !vote.is_empty()
@@ -1133,7 +1174,8 @@ impl Board for MemoryBoard {
     ) -> BoardResult<CreateOutcome<Subscription>> {
         let (mut data, writer) = self.write(member)?;
         let outcome = data.subscribe(&writer, new.target);
-        outcome.map_err(|_| NotFound("No such forum or thread.".into()))
+        outcome
+            .map_err(|_| BoardError::not_found("No such forum or thread.").with_field("targetId"))
     }
 
     async fn unsubscribe(
@@ -1144,7 +1186,7 @@ impl Board for MemoryBoard {
         let (mut data, _) = self.write(member)?;
         let key = (member.user_id().clone(), target);
         let removed = data.subscriptions.remove(&key);
-        ensure(removed.is_some(), NotFound, "No such subscription.")
+        ensure(removed.is_some(), || BoardError::not_found("No such subscription."))
     }
 
     async fn search(
@@ -1180,12 +1222,21 @@ fn found<T>(item: Option<T>) -> BoardResult<T> {
     item.ok_or(PathNotFound)
 }
 
-fn ensure(condition: bool, error: fn(String) -> BoardError, message: &str) -> BoardResult<()> {
-    if condition { Ok(()) } else { Err(error(message.into())) }
+fn ensure(condition: bool, error: impl FnOnce() -> BoardError) -> BoardResult<()> {
+    if condition { Ok(()) } else { Err(error()) }
 }
 
-fn validate(condition: bool, field: &'static str, message: &str) -> BoardResult<()> {
-    if condition { Ok(()) } else { Err(BoardError::validation(field, message)) }
+fn validate(
+    condition: bool,
+    field: impl Into<Cow<'static, str>>,
+    message: &str,
+    reason: &'static str,
+) -> BoardResult<()> {
+    ensure(condition, || BoardError::validation(field, message).with_reason(reason))
+}
+
+fn no_option(field: String) -> BoardError {
+    BoardError::not_found("No such option.").with_field(field)
 }
 
 fn is_user(author: &Author, user: &UserRef) -> bool {
@@ -1195,33 +1246,41 @@ fn is_user(author: &Author, user: &UserRef) -> bool {
     }
 }
 
-fn check_text(field: &'static str, text: &str) -> BoardResult<()> {
-    validate(!text.trim().is_empty(), field, "It is empty.")
+fn check_text(field: impl Into<Cow<'static, str>>, text: &str) -> BoardResult<()> {
+    validate(!text.trim().is_empty(), field, "It is empty.", "required")
 }
 
-fn check_line(field: &'static str, line: &str) -> BoardResult<()> {
-    check_text(field, line)?;
-    validate(is_single_line(line), field, "It is not a single line.")
+fn check_line(field: impl Into<Cow<'static, str>>, line: &str) -> BoardResult<()> {
+    let field = field.into();
+    check_text(field.clone(), line)?;
+    validate(is_single_line(line), field, "It is not a single line.", "not_single_line")
 }
 
 fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
     let is_current = expected.is_none_or(|expected| expected == version);
-    ensure(is_current, Conflict, "It was changed in the meantime.")
+    ensure(is_current, || BoardError::stale_version("It was changed in the meantime."))
 }
 
-fn check_poll(poll: &Poll) -> BoardResult<()> {
+/// Checks a poll. `of_text` follows the path of an option in the path of its text.
+fn check_poll(poll: &Poll, of_text: &str) -> BoardResult<()> {
     check_line("question", &poll.question)?;
-    for option in &poll.options {
-        check_line("options", &option.text)?;
+    for (index, option) in poll.options.iter().enumerate() {
+        check_line(format!("options[{index}]{of_text}"), &option.text)?;
     }
     let count = poll.options.len();
+    validate(count >= 2, "options", "At least two options are required.", "required")?;
     let texts = poll.options.iter().map(|option| option.text.trim());
     let differ = texts.collect::<BTreeSet<_>>().len() == count;
-    let message = "At least two different options are required.";
-    validate(count >= 2 && differ, "options", message)?;
+    validate(differ, "options", "Two options are the same.", "duplicate")?;
     let is_possible = (1..=count).contains(&(poll.max_choices as usize));
     let message = "It must be 1 to the number of options.";
-    validate(is_possible, "maxChoices", message)
+    validate(is_possible, "maxChoices", message, "out_of_range")
+}
+
+/// Adds the field that contains the poll in the body of a new thread.
+fn in_poll(error: BoardError) -> BoardError {
+    let path = error.field().map(|field| format!("poll.{field}"));
+    path.into_iter().fold(error, BoardError::with_field)
 }
 
 /// Returns the words of a text in lower case and Unicode NFKC, each between two spaces. A letter of a script without spaces

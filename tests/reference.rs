@@ -144,7 +144,7 @@ async fn the_head_has_the_name_and_the_pages_of_the_board() {
 #[tokio::test]
 async fn patterns_are_words() {
     let html = render(&document(Surface::Full)).await;
-    assert!(!html.contains("{1,64}"), "no regular expression of the library");
+    assert!(!html.contains(",64}"), "no regular expression of the library");
     assert!(html.contains(" · 1 to 64 letters, digits, <code>_</code> and <code>-</code>"));
     let schema = json!({ "type": "string", "pattern": "^[a-f]+$" });
     let html = render(&json!({ "components": { "schemas": { "Hex": schema } } })).await;

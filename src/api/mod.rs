@@ -9,7 +9,7 @@ mod inputs;
 pub(crate) mod openapi;
 pub(crate) mod pipeline;
 mod resources;
-mod response;
+pub(crate) mod response;
 mod service;
 mod settings;
 mod usage;

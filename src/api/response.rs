@@ -19,6 +19,8 @@ const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const X_RATELIMIT_COST: HeaderName = HeaderName::from_static("x-ratelimit-cost");
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+pub(crate) const X_ERROR_REASON: HeaderName = HeaderName::from_static("x-error-reason");
+pub(crate) const X_ERROR_FIELD: HeaderName = HeaderName::from_static("x-error-field");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -159,6 +161,14 @@ impl Headers {
         if let Some(scope) = response.missing_scope {
             let parts = [INSUFFICIENT_SCOPE, scope.as_str(), "\""];
             self.insert_parts(WWW_AUTHENTICATE, &parts);
+        }
+        if let Some(reason) = &response.reason {
+            self.insert_parts(X_ERROR_REASON, &[reason]);
+        }
+        // A name that is not visible ASCII is in the message only.
+        let is_visible = |name: &&String| name.bytes().all(|byte| byte.is_ascii_graphic());
+        if let Some(field) = response.field.as_ref().filter(is_visible) {
+            self.insert_parts(X_ERROR_FIELD, &[field]);
         }
         if let Some(after) = response.retry_after {
             self.insert_int(RETRY_AFTER, retry_after(after));

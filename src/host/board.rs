@@ -269,7 +269,7 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread.
     /// - [`BoardError::Forbidden`] for members who are not moderators: if the member is not the author, the thread is
     ///   locked, or the edit window is over.
-    /// - [`BoardError::Conflict`] if `expected_version` is not the current version.
+    /// - [`BoardError::stale_version`] if `expected_version` is not the current version.
     /// - [`BoardError::Validation`] if the text, the title or the reason breaks a rule of the board; with `title`, also if
     ///   the post is not the first one of its thread, or if the board's titles cannot change.
     async fn update_post(
@@ -412,9 +412,9 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the thread is deleted. For members who are not moderators, also if the member is
     ///   not the author or the thread is locked.
-    /// - [`BoardError::Conflict`] if `expected_version` is not the current version. After the first vote, also if an
-    ///   author who is not a moderator changes the question or the options, or lowers `max_choices` below the number of
-    ///   options in a vote.
+    /// - [`BoardError::stale_version`] if `expected_version` is not the current version.
+    /// - [`BoardError::Conflict`] if an author who is not a moderator, after the first vote, changes the question or the
+    ///   options, or lowers `max_choices` below the number of options in a vote.
     /// - [`BoardError::Validation`] if a field breaks a rule of the board.
     /// - [`BoardError::NotFound`] if an `option_id` is not an option of the poll.
     async fn update_poll(

@@ -16,6 +16,7 @@ mod create_outcome;
 mod error;
 mod in_forum;
 mod parts;
+mod rejection;
 mod request_info;
 
 pub use crate::error::{
@@ -31,6 +32,7 @@ pub use create_outcome::CreateOutcome;
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
 pub use parts::Host;
+pub use rejection::Rejection;
 pub use request_info::RequestInfo;
 pub(crate) use request_info::{RequestEvents, RequestId};
 

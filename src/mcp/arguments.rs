@@ -15,7 +15,7 @@ use super::contained_json;
 use super::tool::{IDEMPOTENCY_KEY, SOURCE_BODIES, Tool};
 use crate::model::Expected;
 use crate::operation::extract::error::InputErrorKind;
-use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue};
+use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue, is_key};
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -39,8 +39,11 @@ impl Tool {
             None
         };
         if let Some(key) = key {
-            let key = HeaderValue::from_str(&scalar(IDEMPOTENCY_KEY, key)?)
-                .map_err(|_| InputError::expected(IDEMPOTENCY_KEY, Expected::IDEMPOTENCY_KEY))?;
+            let text = scalar(IDEMPOTENCY_KEY, key)?;
+            let key = Some(text).filter(|text| is_key(text));
+            let key = key
+                .and_then(|text| HeaderValue::from_str(&text).ok())
+                .ok_or_else(|| InputError::expected(IDEMPOTENCY_KEY, Expected::IDEMPOTENCY_KEY))?;
             // The API refuses two different keys.
             if head.headers.get(IDEMPOTENCY_KEY_HEADER) != Some(&key) {
                 head.headers.append(IDEMPOTENCY_KEY_HEADER, key);

@@ -9,9 +9,10 @@ use http::header::{
     ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LINK, LOCATION, ORIGIN, WWW_AUTHENTICATE,
 };
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
-use serde_json::Value;
+use http::{HeaderMap, Method, Response, StatusCode};
+use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tracing::Instrument;
 
 use super::argument_list::Arguments;
@@ -23,11 +24,12 @@ use crate::api::ForumApi;
 use crate::api::context::RequestContext;
 use crate::api::endpoints::Route;
 use crate::api::pipeline::reject_malformed;
+use crate::api::response::{X_ERROR_FIELD, X_ERROR_REASON};
 use crate::build_error::BuildError;
 use crate::host::{BoxError, Caller};
 use crate::http_util::origin::sent_origin;
 use crate::http_util::{BodyError, ResponseBody, read_body};
-use crate::model::{Expected, PageForm};
+use crate::model::{ErrorBody, ErrorObject, Expected, PageForm};
 use crate::operation::extract::value::{has_half_pair, has_too_many_values, require_json};
 use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy, InputError};
 
@@ -414,14 +416,38 @@ fn tool_response(
 ) -> Response<ResponseBody> {
     let (mut head, body) = response.into_parts();
     let is_error = !head.status.is_success();
-    let body = message::tool_result(id, body.into_bytes(), is_error, more);
-    for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
+    let mut body = body.into_bytes();
+    if is_error {
+        body = with_reason_and_field(body, &head.headers);
+    }
+    let body = message::tool_result(id, body, is_error, more);
+    for name in [LINK, LOCATION, WWW_AUTHENTICATE, X_ERROR_REASON, X_ERROR_FIELD] {
         head.headers.remove(name);
     }
     head.headers.insert(CONTENT_TYPE, JSON);
     head.headers.insert(CONTENT_LENGTH, body.len().into());
     head.status = StatusCode::OK;
     Response::from_parts(head, ResponseBody::quoted(body))
+}
+
+/// Error object of a tool.
+#[derive(Serialize)]
+struct ToolError<'a> {
+    #[serde(flatten)]
+    object: &'a ErrorObject,
+    reason: Option<&'a str>,
+    field: Option<&'a str>,
+}
+
+/// Adds the reason and the field of an error, which the API sends in headers, to the error object.
+fn with_reason_and_field(body: Bytes, headers: &HeaderMap) -> Bytes {
+    let Ok(ErrorBody { error }) = serde_json::from_slice(&body) else {
+        return body;
+    };
+    let text = |header| headers.get(header).and_then(|value| value.to_str().ok());
+    let error =
+        ToolError { object: &error, reason: text(X_ERROR_REASON), field: text(X_ERROR_FIELD) };
+    serde_json::to_vec(&json!({ "error": error })).map_or(body, Bytes::from)
 }
 
 fn parse_error(error: &serde_json::Error, body: &[u8]) -> RpcError {

@@ -136,9 +136,10 @@ fn idempotency_key() -> Value {
 
 fn annotations(spec: &OperationSpec) -> Value {
     let is_idempotent = [Method::GET, Method::DELETE, Method::PUT].contains(&spec.method);
+    let is_destructive = [Method::DELETE, Method::PATCH].contains(&spec.method);
     json!({
         "readOnlyHint": !spec.has_side_effects,
-        "destructiveHint": spec.method == Method::DELETE,
+        "destructiveHint": is_destructive,
         "idempotentHint": is_idempotent,
         "openWorldHint": false,
     })

@@ -23,6 +23,7 @@ impl Expected {
     pub(crate) const JSON_TYPE: Self = Self("application/json");
     pub(crate) const LIMIT: Self = Self("1 to 100");
     pub(crate) const LIST: Self = Self("a list");
+    pub(crate) const NO_CONDITION: Self = Self("a request without this header; the condition of a PATCH is expectedVersion");
     pub(crate) const NOT_WITH_AFTER: Self = Self("a request without after");
     pub(crate) const NUMBER: Self = Self("a number");
     pub(crate) const NUMBER_IN_BOUNDS: Self = Self("a number within the bounds of the field");

@@ -1,4 +1,4 @@
-//! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]` ([protocol](crate::guide::protocol), section 6.1).
+//! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-` ([protocol](crate::guide::protocol), section 6.1).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -59,13 +59,16 @@ const fn is_id_text(mut text: &[u8]) -> bool {
     true
 }
 
-/// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`.
+/// Regular expression of an id, without look-ahead, which not every engine has.
+pub(crate) const ID_PATTERN: &str = "^([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64})$";
+
+/// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`, and `-`, which is reserved for paths.
 pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
-    let is_valid = (1..=64).contains(&text.len()) && is_id_text(text.as_bytes());
+    let is_valid = (1..=64).contains(&text.len()) && is_id_text(text.as_bytes()) && text != "-";
     if is_valid {
         Ok(())
     } else {
-        Err(ParseError::new("1 to 64 characters of A-Z, a-z, 0-9, _ and -"))
+        Err(ParseError::new("1 to 64 characters of A-Z, a-z, 0-9, _ and -, other than -"))
     }
 }
 
@@ -122,8 +125,8 @@ impl<'de, T> Visitor<'de> for IdVisitor<T> {
 fn schema(description: &str, example: &str) -> Schema {
     json_schema!({
         "type": "string",
-        "pattern": "^[A-Za-z0-9_-]{1,64}$",
-        "description": format!("{description} It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`."),
+        "pattern": ID_PATTERN,
+        "description": format!("{description} It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, and is not `-`."),
         "examples": [example],
     })
 }
@@ -132,7 +135,7 @@ macro_rules! ids {
     ($($name:ident $example:literal: $description:literal;)+) => {$(
         #[doc = $description]
         ///
-        /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`. Boards with numeric ids use `From<i64>` and
+        /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-`. Boards with numeric ids use `From<i64>` and
         /// [`to_i64`](Self::to_i64). Boards with other ids use [`parse`](Self::parse) and `to_string`.
         ///
         /// `Deserialize` converts a malformed text to the empty id, which no resource has. In a path a malformed id is
@@ -144,7 +147,7 @@ macro_rules! ids {
             /// Parses an id.
             ///
             /// # Errors
-            /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]`.
+            /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]` and not `-`.
             pub fn parse(text: &str) -> Result<Self, ParseError> {
                 Repr::parse(text).map(Self)
             }
@@ -350,8 +353,8 @@ inline_schema!(
     UserRef,
     json_schema!({
         "type": "string",
-        "pattern": "^([A-Za-z0-9_-]{1,64}|@.{1,64})$",
-        "description": "A member: a userId of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or `@` and a username of 1 to 64 characters.",
+        "pattern": "^([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64}|@.{1,64})$",
+        "description": "A member: a userId of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-` that is not `-`, or `@` and a username of 1 to 64 characters.",
         "examples": ["@bob"],
     })
 );
@@ -388,8 +391,13 @@ mod tests {
 
     #[test]
     fn an_id_has_allowed_characters_and_a_bounded_length() {
-        for text in ["", "+7", "a b", "ä", "a/b", &"x".repeat(65)] {
+        for text in ["", "-", "+7", "a b", "ä", "a/b", &"x".repeat(65)] {
             assert!(ThreadId::parse(text).is_err(), "{text}");
+            assert!(UserRef::parse(text).is_err(), "{text}");
         }
+        for text in ["_", "--", "-1", "7"] {
+            assert_eq!(ThreadId::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(UserRef::parse("@-"), Ok(UserRef::Name("-".into())));
     }
 }

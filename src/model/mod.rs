@@ -32,6 +32,7 @@ mod author;
 mod cursor;
 mod date_range;
 mod error_code;
+pub(crate) mod error_reason;
 mod expected;
 mod extra;
 pub(crate) mod field_update;
@@ -65,11 +66,11 @@ pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList};
 pub(crate) use id::ID;
-pub(crate) use id::check_id;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
     PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
+pub(crate) use id::{ID_PATTERN, check_id};
 pub use list::List;
 pub(crate) use list::{CursorScope, PageForm};
 pub use me::{Me, OwnAccount, TokenInfo};

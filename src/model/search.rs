@@ -214,7 +214,8 @@ impl SearchFilter {
     }
 }
 
-const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
+const FORUM_IDS: &str =
+    "^([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64})(,([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64}))*$";
 
 /// Rejects an empty list and values that cannot be ids.
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {

@@ -4,12 +4,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::header::{IF_MATCH, IF_UNMODIFIED_SINCE};
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 
 use super::checks;
 use super::error::{ApiError, ApiResult};
-use super::extract::error::InputResult;
+use super::extract::error::{InputError, InputResult};
 use super::extract::value::{self, InputValue};
 use super::idempotency;
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
@@ -20,7 +21,7 @@ use super::services::Services;
 use super::spec::OperationSpec;
 use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
-use crate::model::PageForm;
+use crate::model::{Expected, PageForm};
 use crate::runtime::BoxFuture;
 use crate::store::{BeginOutcome, IdempotentRequest};
 use crate::task::{catch_panic, spawn_and_join};
@@ -156,11 +157,11 @@ impl Call<'_> {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
                 let input = F::Input::decode(query, &decode)?;
-                (input, parse_key(head, spec)?, Bytes::new())
+                (input, check_headers(head, spec)?, Bytes::new())
             }
             Source::Body => {
                 reject_query(head)?;
-                let key = parse_key(head, spec)?;
+                let key = check_headers(head, spec)?;
                 let bytes = read_body(head, body, reading_body).await?;
                 let input = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
                 (input, key, bytes)
@@ -188,9 +189,21 @@ impl Call<'_> {
     }
 }
 
-/// Parses the idempotency key of a request; `None` if it has none, or the operation does not accept one.
-fn parse_key(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> {
+/// Checks the headers of a request. Returns its idempotency key; `None` if it has none, or the operation does not accept
+/// one.
+fn check_headers(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> {
+    if !spec.is_read() {
+        reject_conditions(&head.headers)?;
+    }
     if spec.accepts_idempotency_key() { idempotency::parse_key(&head.headers) } else { Ok(None) }
+}
+
+/// Rejects the conditions of HTTP on a change, which the API does not check: a client must not believe that it did.
+fn reject_conditions(headers: &HeaderMap) -> InputResult<()> {
+    match [IF_MATCH, IF_UNMODIFIED_SINCE].iter().find(|name| headers.contains_key(*name)) {
+        Some(name) => Err(InputError::expected(name.as_str(), Expected::NO_CONDITION)),
+        None => Ok(()),
+    }
 }
 
 /// Reads the body of a request whose parameters are in the body.

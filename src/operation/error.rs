@@ -8,8 +8,9 @@ use thiserror::Error;
 
 use super::error_messages::{self as text, ErrorMessages};
 use super::extract::error::InputError;
-use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
+use crate::host::{BackendError, BoardError, BoxError, OverloadedError, Rejection};
 use crate::model::ErrorCode;
+use crate::model::error_reason::{self, valid_reason};
 use crate::scope::Scope;
 
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
@@ -37,8 +38,8 @@ pub(crate) enum ApiError {
     Internal(#[source] BoxError),
     /// The backend did not run the operation. Holds the time to wait before a retry.
     Overloaded(#[source] BoxError, Duration),
-    /// An error of the board, with its message and the time to wait before a retry.
-    Board(ErrorCode, String, Option<Duration>),
+    /// An error of the board.
+    Board(ErrorCode, Rejection),
     /// A request with the same idempotency key is in progress.
     KeyInProgress,
     /// The outcome of a request with the same idempotency key is unknown.
@@ -91,8 +92,31 @@ impl ApiError {
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(after) | Self::Overloaded(_, after) => Some(*after),
-            Self::BoardOffline(after) | Self::Board(_, _, after) => *after,
+            Self::BoardOffline(after) => *after,
+            Self::Board(_, rejection) => rejection.retry_after,
             Self::KeyInProgress => Some(IN_PROGRESS_RETRY_AFTER),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the reason, for programs.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::BadRequest(error) => valid_reason(error.reason.as_deref()?),
+            Self::Board(_, rejection) => valid_reason(rejection.reason.as_deref()?),
+            Self::Overloaded(..) => Some(error_reason::NOT_RUN),
+            Self::KeyInProgress => Some(error_reason::KEY_IN_PROGRESS),
+            Self::KeyOutcomeUnknown => Some(error_reason::OUTCOME_UNKNOWN),
+            Self::KeyReused => Some(error_reason::KEY_REUSED),
+            _ => None,
+        }
+    }
+
+    /// Returns the field, parameter or header that is the cause, as the message names it.
+    pub(crate) fn field(&self) -> Option<&str> {
+        match self {
+            Self::BadRequest(error) => error.safe_name(),
+            Self::Board(_, rejection) => rejection.field.as_deref(),
             _ => None,
         }
     }
@@ -103,7 +127,7 @@ impl ApiError {
             Self::BadRequest(error) => {
                 return (ErrorCode::BadRequest, messages.render(error).into());
             }
-            Self::Board(code, text, _) => return (*code, text.into()),
+            Self::Board(code, rejection) => return (*code, rejection.to_string().into()),
             Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, text::UNAUTHENTICATED),
             Self::MissingScope(scope) => {
                 let text = messages.translate(text::MISSING_SCOPE);
@@ -137,12 +161,18 @@ impl From<BoardError> for ApiError {
     fn from(error: BoardError) -> Self {
         match error {
             BoardError::PathNotFound => Self::NotFound,
-            BoardError::InvalidParameter { name, expected } => {
-                InputError::expected(name, expected).into()
+            BoardError::InvalidParameter { name, expected, reason } => {
+                InputError { reason, ..InputError::expected(name, expected) }.into()
+            }
+            BoardError::Forbidden(rejection) => Self::Board(ErrorCode::Forbidden, rejection),
+            BoardError::NotFound(rejection) => Self::Board(ErrorCode::NotFound, rejection),
+            BoardError::Conflict(rejection) => Self::Board(ErrorCode::Conflict, rejection),
+            BoardError::Validation(rejection) => Self::Board(ErrorCode::Validation, rejection),
+            BoardError::RateLimited(rejection) => {
+                Self::Board(ErrorCode::BoardRateLimited, rejection)
             }
             BoardError::NotImplemented => Self::NotImplemented,
             BoardError::Internal(source) => Self::internal(source),
-            error => Self::Board(error.code(), error.to_string(), error.retry_after()),
         }
     }
 }

@@ -59,7 +59,7 @@ impl ErrorMessages {
     }
 
     pub(crate) fn render(&self, error: &InputError) -> String {
-        let name = error.safe_name();
+        let name = error.safe_name().unwrap_or("?");
         let (reason, value) = match &error.kind {
             InputErrorKind::Expected(phrase) => (EXPECTED, self.translate(phrase).to_owned()),
             InputErrorKind::OneOf(words) => (EXPECTED_ONE_OF, words.join(", ")),
@@ -122,6 +122,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::JSON.as_str(), "ein Anfrageinhalt im JSON-Format"),
     (Expected::LIMIT.as_str(), "1 bis 100"),
     (Expected::LIST.as_str(), "eine Liste"),
+    (Expected::NO_CONDITION.as_str(), "eine Anfrage ohne diesen Header; die Bedingung eines PATCH ist expectedVersion"),
     (Expected::NOT_WITH_AFTER.as_str(), "eine Anfrage ohne after"),
     (Expected::NUMBER.as_str(), "eine Zahl"),
     (Expected::NUMBER_IN_BOUNDS.as_str(), "eine Zahl innerhalb der Grenzen des Felds"),

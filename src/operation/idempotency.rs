@@ -30,19 +30,21 @@ const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of repeated attempts to record an outcome.
 const MAX_REPEATS: usize = 300;
 
-/// Parses the request's key: 1 to 64 visible ASCII characters.
+/// Returns `true` for 1 to 64 visible ASCII characters.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Parses the request's key.
 pub(crate) fn parse_key(headers: &HeaderMap) -> InputResult<Option<String>> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let is_valid = |key: &&str| {
-        (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
-    };
     if values.next().is_some() {
         return Err(InputError::new(HEADER, InputErrorKind::Repeated));
     }
-    let key = value.to_str().ok().filter(is_valid);
+    let key = value.to_str().ok().filter(|key| is_key(key));
     key.map(|key| Some(key.to_owned()))
         .ok_or_else(|| InputError::expected(HEADER, Expected::IDEMPOTENCY_KEY))
 }

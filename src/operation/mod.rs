@@ -41,6 +41,7 @@ pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
+pub(crate) use idempotency::is_key;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{
     Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, reject_query,

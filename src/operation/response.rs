@@ -18,6 +18,10 @@ pub(crate) struct ApiResponse {
     pub(crate) body: Bytes,
     /// The error code of an error response.
     pub(crate) code: Option<&'static str>,
+    /// The reason of an error response, for programs.
+    pub(crate) reason: Option<String>,
+    /// The field, parameter or header that is the cause of an error response.
+    pub(crate) field: Option<String>,
     /// Path of the created resource, below the base path.
     pub(crate) location: Option<String>,
     /// Cursor of the next page.
@@ -43,6 +47,8 @@ impl ApiResponse {
             status: error.status(code),
             body: body.unwrap_or_default().into(),
             code: Some(code.as_str()),
+            reason: error.reason().map(str::to_owned),
+            field: error.field().map(str::to_owned),
             retry_after: error.retry_after(),
             missing_scope,
             ..Self::default()

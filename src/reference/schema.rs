@@ -302,12 +302,12 @@ pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
 /// Renders a regular expression in words if it is one of the library. A pattern of a host is shown as it is. The descriptions
 /// of parameters explain longer patterns of the library, which are omitted.
 fn pattern_in_words(pattern: &str) -> Markup {
-    const ID: &str = "[A-Za-z0-9_-]{1,64}";
+    const SEVERAL: &str = "[A-Za-z0-9_-]{2,64}";
     let words = match pattern.trim_start_matches('^').trim_end_matches('$') {
-        ID => "1 to 64 letters, digits, `_` and `-`",
+        "([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64})" => "1 to 64 letters, digits, `_` and `-`",
         "[!-~]{1,64}" => "1 to 64 visible ASCII characters",
         "sha256=[0-9a-f]{64}" => "`sha256=` and 64 hexadecimal digits",
-        known if known.contains(ID) || known.starts_with("(24h|") => return html! {},
+        known if known.contains(SEVERAL) || known.starts_with("(24h|") => return html! {},
         _ => return html! { " · " code { (pattern) } },
     };
     html! { " · " (inline_markdown(words)) }

@@ -8,6 +8,7 @@ mod builder;
 mod client_disconnects;
 mod cursors;
 mod endpoints;
+mod error_headers;
 mod failures;
 mod headers;
 mod host_operations;

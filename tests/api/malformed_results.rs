@@ -76,7 +76,7 @@ impl Board for MalformedBoard {
 
     async fn get_member(&self, _: &Caller, _: UserRef) -> BoardResult<Member> {
         let wait = Duration::MAX;
-        Err(BoardError::rate_limited(ODD.repeat(1_000), Some(wait)))
+        Err(BoardError::rate_limited(ODD.repeat(1_000)).with_retry_after(wait))
     }
 }
 

@@ -246,6 +246,35 @@ async fn tools_are_those_that_the_caller_can_call() {
 }
 
 #[tokio::test]
+async fn the_error_of_a_tool_has_its_reason_and_field() {
+    let (server, agent) = Agent::of_alice().await;
+    let arguments = |body: &str| json!({ "threadId": "open-1", "body": body });
+    server.board.fail_with(|| BoardError::validation("body", "No.").with_reason("too_long"));
+    let refused = agent.call("createPost", arguments("Green.")).await;
+    assert_eq!(code(&refused).as_deref(), Some("VALIDATION"));
+    let error = &refused.json()["result"]["structuredContent"]["error"];
+    assert_eq!((&error["reason"], &error["field"]), (&json!("too_long"), &json!("body")));
+    assert_eq!(error.as_object().unwrap().len(), 5);
+    let headers = ["x-error-reason", "x-error-field"].map(|name| refused.header(name));
+    assert_eq!(headers, [None, None]);
+    server.board.set_mode(FailureMode::None);
+    for (operation, arguments, field) in [
+        ("getThread", json!({ "threadId": "staff-1" }), Value::Null),
+        ("listPosts", json!({ "threadId": "open-1", "limit": 0 }), json!("limit")),
+        ("createPost", json!({ "threadId": "open-1", "body": 7 }), json!("body")),
+        (
+            "createPost",
+            json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "a b" }),
+            json!("idempotencyKey"),
+        ),
+    ] {
+        let refused = agent.call(operation, arguments).await;
+        let error = &refused.json()["result"]["structuredContent"]["error"];
+        assert_eq!((&error["reason"], &error["field"]), (&Value::Null, &field), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_describes_its_operation() {
     let (_, agent) = Agent::of_alice().await;
     let tools = agent.tools().await;
@@ -264,7 +293,8 @@ async fn a_tool_describes_its_operation() {
         let annotations = &tool["annotations"];
         let is_read = row.method == "GET" && name != "openMessage";
         assert_eq!(annotations["readOnlyHint"], is_read, "{name}");
-        assert_eq!(annotations["destructiveHint"], row.method == "DELETE");
+        let is_destructive = row.method == "DELETE" || row.method == "PATCH";
+        assert_eq!(annotations["destructiveHint"], is_destructive, "{name}");
         assert_eq!(annotations["openWorldHint"], false);
         let is_list = properties.contains_key("after");
         let description = tool["description"].as_str().unwrap();

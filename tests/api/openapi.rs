@@ -209,7 +209,10 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
         .into_iter()
         .chain(keys(&document["webhooks"]))
         .map(|name| format!("\n| `{name}` |"));
-    for row in codes.chain(names) {
+    let reasons = object(&info["x-error-reasons"]).iter();
+    let reasons = reasons
+        .map(|(name, reason)| format!("\n| `{name}` | `{}` |", reason["code"].as_str().unwrap()));
+    for row in codes.chain(names).chain(reasons) {
         assert!(protocol.contains(&row), "{row}");
     }
 }
@@ -544,7 +547,8 @@ fn descriptions_of_parameters_state_their_bounds() {
             let words = schema["enum"].as_array().into_iter().flatten();
             bounds.extend(words.map(|word| format!("`{}`", word.as_str().unwrap())));
             let pattern = schema["pattern"].as_str().unwrap_or_default();
-            for (repetition, text) in [("{1,64}", "1 to 64"), ("{64}", "64")] {
+            for (repetition, text) in [("{1,64}", "1 to 64"), ("{2,64}", "1 to 64"), ("{64}", "64")]
+            {
                 bounds.extend(pattern.contains(repetition).then(|| text.into()));
             }
             let description = part["description"].as_str().unwrap();
@@ -597,10 +601,14 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let errors = object(&info["x-errors"])
             .iter()
             .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
+        let reasons = keys(&info["x-error-reasons"]);
+        let reasons = reasons.into_iter().map(|reason| format!("| `{reason}` | `"));
         let budgets =
             ["7000 units in 300 seconds", "90 units in 300 seconds"].into_iter().map(str::to_owned);
         let in_scheme = scopes.map(|text| (scheme, text));
-        for (part, text) in in_scheme.chain(errors.chain(budgets).map(|text| (info, text))) {
+        for (part, text) in
+            in_scheme.chain(errors.chain(reasons).chain(budgets).map(|text| (info, text)))
+        {
             let description = part["description"].as_str().unwrap();
             assert!(description.contains(&text), "{text}");
         }

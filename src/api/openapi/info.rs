@@ -5,6 +5,7 @@ use http::StatusCode;
 use crate::api::{ApiSettings, BoardDescription};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
+use crate::model::error_reason::{ERROR_REASONS, ErrorReason};
 use crate::rate_limit::Budget;
 use crate::scope::{Scopes, Surface};
 
@@ -18,6 +19,10 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         let status = code.status();
         let name = format!("`{}`", code.as_str());
         [status.as_str().to_owned(), name, code.meaning(status).into()]
+    });
+    let reasons = reasons(surface).map(|reason| {
+        let code = format!("`{}`", reason.code);
+        [format!("`{}`", reason.name), code, reason.meaning.into()]
     });
     let budgets = format!(
         "A token has {}. Requests without a token share {} per IP prefix (IPv4 /{}, IPv6 /{}).",
@@ -35,10 +40,17 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         .trim_end()
         .replace("{base_url}", &format!("{origin}{server}"))
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
+        .replace("{reasons}", &table(["reason", "code", "meaning"], reasons))
         .replace("{budgets}", &budgets)
         .replace("{body_limit}", &settings.body_limit.to_string())
         .replace("{overloaded}", ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE))
         .replace("{this_board}", &chapter)
+}
+
+/// Returns the reasons of the codes that `surface` documents.
+pub(super) fn reasons(surface: Surface) -> impl Iterator<Item = &'static ErrorReason> {
+    let is_documented = move |code| ErrorCode::of(surface).any(|one| one == code);
+    ERROR_REASONS.iter().filter(move |reason| is_documented(reason.code))
 }
 
 /// Texts with the maximum length of a title, and of a body.

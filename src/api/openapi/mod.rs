@@ -77,6 +77,11 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
             )
         })
         .collect();
+    let reasons: Map<_, _> = info::reasons(surface)
+        .map(|reason| {
+            (reason.name.into(), json!({ "code": reason.code, "meaning": reason.meaning }))
+        })
+        .collect();
     let title = match &*settings.board.name {
         "" => "Forum Board REST API",
         name => name,
@@ -89,6 +94,7 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
         "x-errors": errors,
+        "x-error-reasons": reasons,
         "x-rate-limits": {
             "token": rate_limit(settings.token_budget),
             "guest": rate_limit(settings.guest_budget),

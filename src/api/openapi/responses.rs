@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::Components;
 
-use crate::host::OverloadedError;
+use crate::host::{BoardError, OverloadedError};
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::operation::{
     ApiError, AuthFailure, ErrorMessages, InputError, OperationSchemas, OperationSpec,
@@ -28,6 +28,8 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("x-request-id", "Id of this request in the board's log.", "string", true),
     ("retry-after", "Seconds to wait before you retry the request.", "integer", false),
     ("www-authenticate", "Authentication scheme: `Bearer`; for `missing_scope` with the scope that the token lacks, for example `Bearer error=\"insufficient_scope\", scope=\"posts:write\"`.", "string", false),
+    ("x-error-reason", "Reason of the error, for programs: one of the [reasons](#about-errors), or another one of the board. Not every error has one.", "string", false),
+    ("x-error-field", "Field, parameter or header that is the cause, for example `poll.options[1]`. The message names it alike.", "string", false),
     ("etag", "Strong validator of the body, for `if-none-match`.", "string", false),
     ("link", "Absolute path of the next page with `rel=\"next\"`, for example `</api/v1/forums/2/threads?after=…>`; absent on the last page.", "string", false),
     ("location", "Absolute path of the created resource, for example `/api/v1/threads/16`.", "string", false),
@@ -192,9 +194,17 @@ fn error_response(status: StatusCode, codes: &[ErrorCode], messages: &ErrorMessa
     let line = |code: &ErrorCode| format!("`{}`: {}", code.as_str(), code.meaning(status));
     let lines: Vec<_> = codes.iter().map(line).collect();
     let more: &[&str] = match status.as_u16() {
+        400 => &["x-error-reason", "x-error-field"],
         401 => &["www-authenticate"],
-        403 if codes.contains(&ErrorCode::MissingScope) => &["www-authenticate"],
-        429 | 409 | 503 => &["retry-after"],
+        403 if !codes.contains(&ErrorCode::Forbidden) => &["www-authenticate"],
+        403 => &["www-authenticate", "x-error-reason", "x-error-field"],
+        404 if codes.contains(&ErrorCode::NotFound) => &["x-error-reason", "x-error-field"],
+        409 | 422 => &["retry-after", "x-error-reason", "x-error-field"],
+        429 if codes.contains(&ErrorCode::BoardRateLimited) => {
+            &["retry-after", "x-error-reason", "x-error-field"]
+        }
+        429 => &["retry-after"],
+        503 => &["retry-after", "x-error-reason"],
         _ => &[],
     };
     let example = |code: &ErrorCode| {
@@ -218,7 +228,6 @@ fn example_body(code: ErrorCode, status: StatusCode, messages: &ErrorMessages) -
 }
 
 fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
-    let by_board = |message: &str| ApiError::Board(code, message.into(), None);
     match code {
         ErrorCode::BadRequest => InputError::expected("limit", Expected::LIMIT).into(),
         ErrorCode::Unauthenticated => AuthFailure::Unknown.into(),
@@ -233,10 +242,18 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::InternalError => ApiError::internal("an example"),
         ErrorCode::NotImplemented => ApiError::NotImplemented,
         ErrorCode::BoardOffline => ApiError::BoardOffline(None),
-        ErrorCode::Forbidden => by_board("The thread is locked."),
+        ErrorCode::Forbidden => {
+            BoardError::forbidden("The thread is locked.").with_reason("locked").into()
+        }
         ErrorCode::NotFound => ApiError::BodyNotFound,
-        ErrorCode::Conflict => by_board("The post has changed since version 1."),
-        ErrorCode::Validation => by_board("title: a title is required."),
-        ErrorCode::BoardRateLimited => by_board("You can create 60 posts per hour."),
+        ErrorCode::Conflict => {
+            BoardError::stale_version("The post has changed since version 1.").into()
+        }
+        ErrorCode::Validation => {
+            BoardError::validation("title", "a title is required.").with_reason("required").into()
+        }
+        ErrorCode::BoardRateLimited => {
+            BoardError::rate_limited("You can create 60 posts per hour.").into()
+        }
     }
 }

@@ -4,6 +4,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
+use crate::model::ID_PATTERN;
 use crate::operation::Tag;
 use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
 use crate::webhook::{EventKind, Topic};
@@ -25,7 +26,7 @@ const HEADERS: &[Header] = &[
     (EVENT, "Event", "Topic of the event, at most 64 characters.",
         || json!({ "type": "string", "maxLength": 64 })),
     (DELIVERY, "Delivery", "Id of the delivery, the same on each attempt: 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.",
-        || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })),
+        || json!({ "type": "string", "pattern": ID_PATTERN })),
     (TIMESTAMP, "Timestamp", "Time of this attempt as Unix time in whole seconds.",
         || json!({ "type": "integer", "format": "int64" })),
     (SIGNATURE, "Signature", "`sha256=` and 64 lower-case hexadecimal digits: the HMAC-SHA-256 of timestamp, dot and raw body, keyed with the endpoint's secret.",

@@ -42,7 +42,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, edited)?;
         suite.require(Capability::Versions)?;
         let stale = with(again, |edit| edit.expected_version = Some(1));
-        alice.update_post(&reply, &stale).await.expect_conflict()
+        alice.update_post(&reply, &stale).await.expect_stale_version()
     }
 
     /// An edit with the current title changes neither the post nor the thread.
@@ -57,13 +57,13 @@ board_rules! {
         check_eq!(otto.fetch_post(&first).await?, edited)
     }
 
-    /// An edit of an older version is a conflict and changes nothing.
+    /// An edit of an older version is a conflict with the reason `version_stale` and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let of_first_version = |body| with(post_update(body), |edit| edit.expected_version = Some(1));
         let edited = alice.update_post(&reply, &of_first_version("First")).await.expect_ok()?;
-        alice.update_post(&reply, &of_first_version("Second")).await.expect_conflict()?;
+        alice.update_post(&reply, &of_first_version("Second")).await.expect_stale_version()?;
         check_eq!(alice.fetch_post(&reply).await?, edited.value)
     }
 
@@ -118,7 +118,7 @@ board_rules! {
             check_eq!(thread.version, version, "the version of the thread")?;
         }
         let stale = with(title_update("Cups"), |edit| edit.expected_version = Some(2));
-        otto.update_post(&first, &stale).await.expect_conflict()?;
+        otto.update_post(&first, &stale).await.expect_stale_version()?;
         check_eq!(otto.fetch_thread(&first.thread_id).await?.title, "Pots")
     }
 

@@ -12,7 +12,7 @@
 //! | not found | [`PathNotFound`](crate::host::BoardError::PathNotFound) if the path names the resource, [`NotFound`](crate::host::BoardError::NotFound) if the body names it |
 //! | forbidden | [`Forbidden`](crate::host::BoardError::Forbidden) |
 //! | conflict | [`Conflict`](crate::host::BoardError::Conflict). If exactly one of several concurrent commands succeeds, the others are conflicts |
-//! | invalid | [`Validation`](crate::host::BoardError::Validation), which names the field |
+//! | invalid | [`Validation`](crate::host::BoardError::Validation), with the path of the field in the body, such as `poll.options[1]` |
 //!
 //! A write of a member who was banned after the request began is forbidden, or not found. A refused command writes
 //! nothing. Administrators are moderators of all forums. `null` is `None`.

@@ -165,7 +165,7 @@ board_rules! {
         for (edit, field) in [
             (question_update(" "), "question"),
             (question_update(NOT_SINGLE_LINE[0]), "question"),
-            (options_update(&[(Some(green), "Green"), (None, NOT_SINGLE_LINE[3])]), "options"),
+            (options_update(&[(Some(green), "Green"), (None, NOT_SINGLE_LINE[3])]), "options[1].text"),
             (options_update(&[]), "options"),
             (options_update(&[(Some(green), "Green")]), "options"),
             (options_update(&[(Some(green), "Tea"), (None, "Tea")]), "options"),
@@ -195,7 +195,8 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an older version is a conflict and changes nothing. A vote does not change the version.
+    /// An edit of an older version is a conflict with the reason `version_stale` and changes nothing. A vote does not
+    /// change the version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
@@ -204,7 +205,7 @@ board_rules! {
         let first = PollUpdate { expected_version: Some(1), can_change_vote: Some(true), ..PollUpdate::default() };
         let edited = poll.edit(&poll.alice, &first).await.expect_ok()?;
         check_eq!(edited.version, 2)?;
-        poll.edit(&poll.alice, &first).await.expect_conflict()?;
+        poll.edit(&poll.alice, &first).await.expect_stale_version()?;
         check_eq!(poll.fetch(&poll.alice).await?, edited)
     }
 }

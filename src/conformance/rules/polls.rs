@@ -34,9 +34,9 @@ board_rules! {
         check_eq!(poll.bob.containing_forum(&ResourceRef::Poll(&poll.id)).await.expect_ok()?, poll.forum)
     }
 
-    /// A poll is invalid if its `question` is blank or has several lines, if it has fewer than 2, repeated or
-    /// multi-line `options`, if `maxChoices` is below 1 or above their number, or if `closesAt` is not in the future.
-    /// The board then writes no thread.
+    /// A poll is invalid if its `poll.question` is blank or has several lines, if it has fewer than 2 or repeated
+    /// `poll.options` or an option of several lines (`poll.options[1]`), if `poll.maxChoices` is below 1 or above their
+    /// number, or if `poll.closesAt` is not in the future. The board then writes no thread.
     async fn an_invalid_poll_creates_no_thread(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let options = |texts: &[&str]| {
@@ -45,17 +45,17 @@ board_rules! {
         let choices = |max_choices| with(new_poll(), |poll| poll.max_choices = max_choices);
         let question = |question: &str| with(new_poll(), |poll| poll.question = question.into());
         for (poll, field) in [
-            (options(&[]), "options"),
-            (options(&["Green"]), "options"),
-            (options(&["Green", "Black", "Green"]), "options"),
-            (choices(0), "maxChoices"),
-            (choices(4), "maxChoices"),
-            (question(""), "question"),
-            (question(" \n"), "question"),
-            (question(NOT_SINGLE_LINE[0]), "question"),
-            (question(NOT_SINGLE_LINE[3]), "question"),
-            (options(&["Green", NOT_SINGLE_LINE[0]]), "options"),
-            (with(new_poll(), |poll| poll.closes_at = Some(suite.now())), "closesAt"),
+            (options(&[]), "poll.options"),
+            (options(&["Green"]), "poll.options"),
+            (options(&["Green", "Black", "Green"]), "poll.options"),
+            (choices(0), "poll.maxChoices"),
+            (choices(4), "poll.maxChoices"),
+            (question(""), "poll.question"),
+            (question(" \n"), "poll.question"),
+            (question(NOT_SINGLE_LINE[0]), "poll.question"),
+            (question(NOT_SINGLE_LINE[3]), "poll.question"),
+            (options(&["Green", NOT_SINGLE_LINE[0]]), "poll.options[1]"),
+            (with(new_poll(), |poll| poll.closes_at = Some(suite.now())), "poll.closesAt"),
         ] {
             let new = thread_with_poll(suite, poll)?;
             alice.create_thread(&forum, &new).await.expect_validation_error(field)?;

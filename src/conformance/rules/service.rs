@@ -1,5 +1,7 @@
 //! The board behind the API.
 
+use std::time::Duration;
+
 use http::HeaderName;
 use serde_json::{Value, json};
 
@@ -97,6 +99,38 @@ board_rules! {
         Ok(())
     }
 
+    /// A field has the same path in a 400 of the library and in a 422 of the board: in the header `x-error-field`, and at
+    /// the beginning of the message.
+    async fn a_field_has_the_same_path_in_all_errors(suite: &Suite) -> TestResult {
+        suite.require_operation("createThread", Capability::StartingThreads)?;
+        let (forum, alice) = suite.forum_and_member().await?;
+        let api = suite.api();
+        let client = api.as_member(&alice.id().to_string());
+        let path = format!("/forums/{forum}/threads");
+        let cases: [(&str, fn(Value) -> Value); 4] = [
+            ("title", |text| json!({ "title": text, "body": "Tea?" })),
+            ("body", |text| json!({ "title": "Tea", "body": text })),
+            ("poll.question", |text| with_poll(&json!({ "question": text, "options": ["Yes", "No"] }))),
+            ("poll.options[1]", |text| with_poll(&json!({ "question": "Tea?", "options": ["Yes", text] }))),
+        ];
+        for (field, body) in cases {
+            if field.starts_with("poll") && suite.require_operation("getPoll", Capability::Polls).is_err() {
+                continue;
+            }
+            for (value, status) in [(json!(7), 400), (json!(" "), 422)] {
+                suite.advance(Duration::from_secs(60));
+                let body = body(value);
+                let response = client.post(&path, &body).await;
+                let error = response.json();
+                check_eq!(response.status, status, "POST {path} {body}: {error}")?;
+                check_eq!(response.header("x-error-field"), Some(field), "POST {path} {body}: {error}")?;
+                let message = error.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+                check!(message.starts_with(&format!("{field}: ")), "{message} begins with the field")?;
+            }
+        }
+        Ok(())
+    }
+
     /// Cursors lead from the first to the last page of a list.
     async fn cursors_reach_the_last_page(suite: &Suite) -> TestResult {
         suite.require_operation("listThreads", Capability::Threads)?;
@@ -114,6 +148,11 @@ board_rules! {
         }
         Ok(())
     }
+}
+
+/// Returns the body of a new thread with a poll.
+fn with_poll(poll: &Value) -> Value {
+    json!({ "title": "Tea", "body": "Tea?", "poll": poll })
 }
 
 /// Returns a response without the headers and fields that differ for each request.

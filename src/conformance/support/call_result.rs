@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use super::{TestFailure, TestResult};
 use crate::host::{BoardError, BoardResult};
+use crate::model::error_reason::VERSION_STALE;
 
 /// The result of a call of the board.
 ///
@@ -34,10 +35,9 @@ impl<T: Debug> CallResult<T> {
 
     /// Expects [`BoardError::Validation`] of this field.
     pub(crate) fn expect_validation_error(self, expected: &str) -> TestResult {
-        self.expect_error(
-            &format!("BoardError::Validation of `{expected}`"),
-            |error| matches!(error, BoardError::Validation { field, .. } if *field == expected),
-        )
+        self.expect_error(&format!("BoardError::Validation of `{expected}`"), |error| {
+            matches!(error, BoardError::Validation(_)) && error.field() == Some(expected)
+        })
     }
 
     /// Expects [`BoardError::InvalidParameter`] of this query parameter.
@@ -46,6 +46,14 @@ impl<T: Debug> CallResult<T> {
             &format!("BoardError::InvalidParameter of `{expected}`"),
             |error| matches!(error, BoardError::InvalidParameter { name, .. } if *name == expected),
         )
+    }
+
+    /// Expects [`BoardError::Conflict`] with the reason `version_stale`.
+    pub(crate) fn expect_stale_version(self) -> TestResult {
+        let is_stale = |error: &BoardError| {
+            matches!(error, BoardError::Conflict(_)) && error.reason() == Some(VERSION_STALE)
+        };
+        self.expect_error("BoardError::stale_version", is_stale)
     }
 
     /// Expects success, or [`BoardError::InvalidParameter`] of `after`, for a forged page key.

@@ -10,11 +10,13 @@ pub(crate) type InputResult<T> = Result<T, InputError>;
 
 /// An invalid field, parameter or header.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}: {kind:?}", self.safe_name())]
+#[error("{}: {kind:?}", self.safe_name().unwrap_or("?"))]
 pub(crate) struct InputError {
     /// Name of the field; empty until the deserializer adds it.
     pub(crate) name: String,
     pub(crate) kind: InputErrorKind,
+    /// Name of the reason for programs.
+    pub(crate) reason: Option<Cow<'static, str>>,
 }
 
 /// Reason of an [`InputError`].
@@ -31,8 +33,7 @@ pub(crate) enum InputErrorKind {
 
 impl InputError {
     pub(crate) fn new(name: impl Into<String>, kind: InputErrorKind) -> Self {
-        let name = name.into();
-        Self { name, kind }
+        Self { name: name.into(), kind, reason: None }
     }
 
     pub(crate) fn expected(name: impl Into<String>, phrase: impl Into<Cow<'static, str>>) -> Self {
@@ -47,14 +48,14 @@ impl InputError {
         self
     }
 
-    /// Returns the name, or `?` if the response must not contain the name: if it is empty or longer than 64 characters,
+    /// Returns the name; `None` if the response must not contain the name: if it is empty or longer than 64 characters,
     /// contains markup or unprintable characters, or looks like a secret.
-    pub(crate) fn safe_name(&self) -> &str {
+    pub(crate) fn safe_name(&self) -> Option<&str> {
         let is_plain = |letter: char| letter.is_alphanumeric() || "_-.[]$@:/ ".contains(letter);
         let is_short = (1..=64).contains(&self.name.chars().count());
         let is_secret = self.name.contains("_pat_") || self.name.contains("whsec_");
         let is_safe = is_short && self.name.chars().all(is_plain) && !is_secret;
-        if is_safe { &self.name } else { "?" }
+        is_safe.then_some(&self.name)
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) const DOMAIN_ERRORS: [(fn() -> BoardError, u16); 5] = [
     (|| BoardError::not_found("No."), 404),
     (|| BoardError::conflict("No."), 409),
     (|| BoardError::validation("body", "No."), 422),
-    (|| BoardError::rate_limited("No.", None), 429),
+    (|| BoardError::rate_limited("No."), 429),
 ];
 
 /// A point in a command at which it waits for the test.

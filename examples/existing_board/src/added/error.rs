@@ -9,9 +9,11 @@ impl From<ReplyError> for BoardError {
         let text = error.to_string();
         match error {
             ReplyError::NoTopic => Self::PathNotFound,
-            ReplyError::Banned | ReplyError::Locked => Self::forbidden(text),
-            ReplyError::Empty | ReplyError::TooLong => Self::validation("body", text),
-            ReplyError::TooSoon(left) => Self::rate_limited(text, Some(left)),
+            ReplyError::Banned => Self::forbidden(text).with_reason("not_allowed"),
+            ReplyError::Locked => Self::forbidden(text).with_reason("locked"),
+            ReplyError::Empty => Self::validation("body", text).with_reason("required"),
+            ReplyError::TooLong => Self::validation("body", text).with_reason("too_long"),
+            ReplyError::TooSoon(left) => Self::rate_limited(text).with_retry_after(left),
             ReplyError::Failed(source) => Self::Internal(source),
         }
     }

@@ -1,10 +1,9 @@
 //! Rules on editing and deleting posts.
 
-use forum_api::host::BoardError;
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::texts::Texts;
+use crate::board::rules::Denial;
 
 /// A change of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +23,6 @@ pub struct PostFacts {
     pub written: Timestamp,
 }
 
-/// Selects the text of a refusal.
-type SelectText = fn(&Texts) -> &'static str;
-
-/// A kind of refusal and its text.
-pub type Denial = (fn(String) -> BoardError, SelectText);
-
 /// Returns the reason why this caller may not change a post that they see. `window` is the time for changes in minutes.
 pub fn check(
     access: ForumPermissions,
@@ -42,20 +35,18 @@ pub fn check(
     let is_edit = change == PostChange::Edit;
     let needs_moderator = post.first && !is_edit;
     let is_late = !is_open(window, post.written, now);
-    let forbidden: [(bool, SelectText); 5] = [
-        (is_edit && !access.reply, |texts| texts.may_not_edit),
-        (is_limited && !post.own, |texts| texts.not_author),
-        (is_limited && needs_moderator, |texts| texts.first_post_needs_moderator),
-        (is_limited && post.locked, |texts| texts.locked),
-        (is_limited && is_late, |texts| texts.edit_window_closed),
+    let is_deleted = post.state == ContentState::Deleted;
+    let moderators_only =
+        Denial::forbidden(|texts| texts.first_post_needs_moderator, "not_allowed");
+    let rules = [
+        (is_edit && !access.reply, Denial::forbidden(|texts| texts.may_not_edit, "not_allowed")),
+        (is_limited && !post.own, Denial::forbidden(|texts| texts.not_author, "not_allowed")),
+        (is_limited && needs_moderator, moderators_only),
+        (is_limited && post.locked, Denial::forbidden(|texts| texts.locked, "locked")),
+        (is_limited && is_late, Denial::forbidden(|texts| texts.edit_window_closed, "edit_window")),
+        (is_deleted, Denial::conflict(|texts| texts.deleted, "already_deleted")),
     ];
-    match forbidden.into_iter().find(|(is_broken, _)| *is_broken) {
-        Some((_, text)) => Some((BoardError::Forbidden, text)),
-        None if post.state == ContentState::Deleted => {
-            Some((BoardError::Conflict, |texts| texts.deleted))
-        }
-        None => None,
-    }
+    rules.into_iter().find_map(|(is_broken, denial)| is_broken.then_some(denial))
 }
 
 /// Returns whether a post that was written at `written` may still be changed at `now`.

@@ -45,8 +45,10 @@ impl BodyHtml {
     /// # Errors
     /// If the body is too long.
     pub fn as_str(&self, texts: &Texts) -> BoardResult<&str> {
-        let too_long =
-            || BoardError::validation("body", fill(texts.body_too_long, self.max_length));
+        let too_long = || {
+            let text = fill(texts.body_too_long, self.max_length);
+            BoardError::validation("body", text).with_reason("too_long")
+        };
         self.html.as_deref().ok_or_else(too_long)
     }
 }

@@ -26,7 +26,7 @@ pub async fn rate(
     let rated = accounts::profile(tx, user).await?;
     let member = rated.user_id.to_i64()?;
     if actor.member == Some(member) {
-        return Err(BoardError::forbidden(texts.self_rating));
+        return Err(BoardError::forbidden(texts.self_rating).with_reason("own_content"));
     }
     let post = match &rate.post_id {
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
@@ -39,7 +39,7 @@ pub async fn rate(
     let comment = check_comment(&rate, &actor.settings, texts)?;
     if is_rated {
         let text = if post.is_some() { texts.post_rated } else { texts.member_rated };
-        return Err(BoardError::conflict(text));
+        return Err(BoardError::conflict(text).with_reason("already_rated"));
     }
     let now = events.now;
     check_frequency(oldest, now, most, DAY, texts.too_many_ratings)?;
@@ -110,7 +110,7 @@ fn check_comment<'a>(
         _ => None,
     };
     if let Some(text) = denial {
-        return Err(BoardError::validation("points", text));
+        return Err(BoardError::validation("points", text).with_reason("out_of_range"));
     }
     let comment = rate.comment.trim();
     if settings.is_true(&ALLOW_EMPTY_COMMENT) && is_blank(comment) {
@@ -162,7 +162,7 @@ async fn find_post(
             })
         })
         .await?
-        .ok_or_else(|| BoardError::not_found(texts.unknown_rated_post))
+        .ok_or_else(|| BoardError::not_found(texts.unknown_rated_post).with_field("postId"))
 }
 
 /// Returns whether `rater` has rated the post before or, without a post, the member within a day, and the time of the

@@ -1,5 +1,6 @@
 //! The board's rules on posting: pure functions of values.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
@@ -21,16 +22,18 @@ pub fn check_title<'a>(text: &'a str, most: i64, texts: &Texts) -> BoardResult<&
 
 /// Trims and checks a single-line text of 1 to `most` characters.
 pub fn check_single_line<'a>(
-    field: &'static str,
+    field: impl Into<Cow<'static, str>>,
     text: &'a str,
     most: i64,
     (missing, too_long): (&str, &str),
     texts: &Texts,
 ) -> BoardResult<&'a str> {
     let trimmed = text.trim();
-    check_text(field, trimmed, most, missing, too_long)?;
+    let field = field.into();
+    check_text(field.clone(), trimmed, most, missing, too_long)?;
     if !is_single_line(text) {
-        return Err(BoardError::validation(field, texts.not_single_line));
+        let error = BoardError::validation(field, texts.not_single_line);
+        return Err(error.with_reason("not_single_line"));
     }
     Ok(trimmed)
 }
@@ -45,21 +48,27 @@ pub fn check_reason(text: &str, most: i64, texts: &Texts) -> BoardResult<()> {
 
 /// Checks that a text is not blank and has at most `most` characters.
 pub fn check_text(
-    field: &'static str,
+    field: impl Into<Cow<'static, str>>,
     text: &str,
     most: i64,
     missing: &str,
     too_long: &str,
 ) -> BoardResult<()> {
     if is_blank(text) {
-        return Err(BoardError::validation(field, missing));
+        return Err(BoardError::validation(field, missing).with_reason("required"));
     }
     check_length(field, text, most, too_long)
 }
 
-fn check_length(field: &'static str, text: &str, most: i64, too_long: &str) -> BoardResult<()> {
+fn check_length(
+    field: impl Into<Cow<'static, str>>,
+    text: &str,
+    most: i64,
+    too_long: &str,
+) -> BoardResult<()> {
     if text.chars().count() as i64 > most {
-        return Err(BoardError::validation(field, fill(too_long, most)));
+        let error = BoardError::validation(field, fill(too_long, most));
+        return Err(error.with_reason("too_long"));
     }
     Ok(())
 }
@@ -72,11 +81,12 @@ pub fn check_interval(
     groups: Groups,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let waited = last.is_none_or(|last| {
-        now.saturating_duration_since(last) >= Duration::from_secs(interval.unsigned_abs())
-    });
-    if !waited && !groups.are_staff() {
-        return Err(BoardError::validation("body", fill(texts.post_interval, interval)));
+    let minimum = Duration::from_secs(interval.unsigned_abs());
+    let waited = last.map(|last| now.saturating_duration_since(last));
+    let wait = waited.map_or(Duration::ZERO, |waited| minimum.saturating_sub(waited));
+    if !wait.is_zero() && !groups.are_staff() {
+        let error = BoardError::invalid_content(fill(texts.post_interval, interval));
+        return Err(error.with_reason("too_soon").with_retry_after(wait));
     }
     Ok(())
 }
@@ -93,7 +103,7 @@ pub fn check_frequency(
     let wait = oldest.map(|oldest| oldest.saturating_add(span).saturating_duration_since(now));
     match wait {
         Some(wait) if !wait.is_zero() => {
-            Err(BoardError::rate_limited(fill(too_many, most), Some(wait)))
+            Err(BoardError::rate_limited(fill(too_many, most)).with_retry_after(wait))
         }
         _ => Ok(()),
     }
@@ -102,21 +112,50 @@ pub fn check_frequency(
 pub fn check_start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
     match access {
         ForumPermissions { read: false, .. } => Err(BoardError::PathNotFound),
-        ForumPermissions { start: false, .. } => Err(BoardError::forbidden(texts.may_not_start)),
+        ForumPermissions { start: false, .. } => {
+            Err(BoardError::forbidden(texts.may_not_start).with_reason("not_allowed"))
+        }
         _ => Ok(()),
     }
 }
 
-/// Returns the text of the refusal if this caller may not reply.
-pub fn reply_denial(
-    access: ForumPermissions,
-    state: ContentState,
-    locked: bool,
-) -> Option<fn(&Texts) -> &'static str> {
+/// Why a member may not perform a command on a resource that they see. Its text is selected later, because most denials are
+/// not shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Denial {
+    create: fn(String) -> BoardError,
+    text: fn(&Texts) -> &'static str,
+    reason: &'static str,
+}
+
+impl Denial {
+    /// Returns a denial with the code `FORBIDDEN`.
+    pub const fn forbidden(text: fn(&Texts) -> &'static str, reason: &'static str) -> Self {
+        Self { create: |text| BoardError::forbidden(text), text, reason }
+    }
+
+    /// Returns a denial with the code `CONFLICT`.
+    pub const fn conflict(text: fn(&Texts) -> &'static str, reason: &'static str) -> Self {
+        Self { create: |text| BoardError::conflict(text), text, reason }
+    }
+
+    pub fn error(self, texts: &Texts) -> BoardError {
+        (self.create)((self.text)(texts).into()).with_reason(self.reason)
+    }
+}
+
+/// Returns the denial if this caller may not reply.
+pub fn reply_denial(access: ForumPermissions, state: ContentState, locked: bool) -> Option<Denial> {
     match access {
-        ForumPermissions { reply: false, .. } => Some(|texts| texts.may_not_reply),
-        ForumPermissions { moderate: false, .. } if locked => Some(|texts| texts.locked),
-        _ if state != ContentState::Visible => Some(|texts| texts.not_visible),
+        ForumPermissions { reply: false, .. } => {
+            Some(Denial::forbidden(|texts| texts.may_not_reply, "not_allowed"))
+        }
+        ForumPermissions { moderate: false, .. } if locked => {
+            Some(Denial::forbidden(|texts| texts.locked, "locked"))
+        }
+        _ if state != ContentState::Visible => {
+            Some(Denial::forbidden(|texts| texts.not_visible, "closed"))
+        }
         _ => None,
     }
 }
@@ -124,7 +163,7 @@ pub fn reply_denial(
 /// Checks that the version is the one that the caller `expected`. `None` accepts every version.
 pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     if expected.is_some_and(|expected| expected != version) {
-        return Err(BoardError::conflict(texts.version_conflict));
+        return Err(BoardError::stale_version(texts.version_conflict));
     }
     Ok(())
 }

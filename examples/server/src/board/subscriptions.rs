@@ -88,7 +88,7 @@ pub async fn subscribe(
     (tx, events, actor, texts): Command<'_>,
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<CreateOutcome<Subscription>> {
-    let absent = || BoardError::not_found(texts.unknown_target);
+    let absent = || BoardError::not_found(texts.unknown_target).with_field("targetId");
     let key = target_key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let (target, id) = key;

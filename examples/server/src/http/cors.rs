@@ -25,13 +25,15 @@ const SENT: [HeaderName; 11] = [
 ];
 
 /// Headers of a response that a page may read.
-const EXPOSED: [HeaderName; 11] = [
+const EXPOSED: [HeaderName; 13] = [
     ETAG,
     LINK,
     LOCATION,
     RETRY_AFTER,
     WWW_AUTHENTICATE,
     HeaderName::from_static("idempotency-replayed"),
+    HeaderName::from_static("x-error-field"),
+    HeaderName::from_static("x-error-reason"),
     HeaderName::from_static("x-ratelimit-cost"),
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),

@@ -9,7 +9,8 @@
 //! - `+ SECONDS` advances the clock, and `- SECONDS` sets it back.
 //! - `NAME METHOD PATH [BODY]` is a request of a member, or of `guest`.
 //! - `  ? FIELD,FIELD` selects the fields of the result that are compared. `items.FIELD` is the field of each item.
-//! - `  < STATUS BODY` is the result. The body of an error is its code and message, after its `retry-after` in seconds.
+//! - `  < STATUS BODY` is the result. The body of an error consists of its `retry-after` in seconds, its code, its reason
+//!   and its message, which begins with its field.
 
 use std::path::Path;
 use std::{env, fs};
@@ -128,10 +129,12 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
         _ if status >= 400 => {
             let code = error["code"].as_str().unwrap();
             let message = error["message"].as_str().unwrap();
-            match answer.header("retry-after") {
-                Some(wait) => format!("{wait} {code} {message}"),
-                None => format!("{code} {message}"),
-            }
+            let is_named = |field: &str| message.starts_with(&format!("{field}: "));
+            assert!(answer.header("x-error-field").is_none_or(is_named), "{answer:?}");
+            let wait = answer.header("retry-after");
+            let reason = answer.header("x-error-reason");
+            let parts = [wait, Some(code), reason, Some(message)].into_iter().flatten();
+            parts.collect::<Vec<_>>().join(" ")
         }
         Some(fields) => {
             fields.split(',').map(|field| select(&json, field)).collect::<Value>().to_string()

@@ -212,7 +212,13 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         let answer = request_from("GET", server.api_url("/forums"), origin);
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
-        for name in ["retry-after", "x-ratelimit-cost", "x-ratelimit-remaining"] {
+        for name in [
+            "retry-after",
+            "x-error-reason",
+            "x-error-field",
+            "x-ratelimit-cost",
+            "x-ratelimit-remaining",
+        ] {
             assert!(exposed.contains(name), "{name}");
         }
         let options = request_from("OPTIONS", server.api_url("/forums"), origin);

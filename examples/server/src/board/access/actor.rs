@@ -107,9 +107,9 @@ impl Actor {
         rules: &BoardRulesCache,
         texts: &Texts,
     ) -> BoardResult<Self> {
-        let row = ActorRow::load(tx, Some(member), false)
-            .await?
-            .ok_or_else(|| BoardError::forbidden(texts.account_closed))?;
+        let row = ActorRow::load(tx, Some(member), false).await?.ok_or_else(|| {
+            BoardError::forbidden(texts.account_closed).with_reason("not_allowed")
+        })?;
         match rules.get(row.rules_version) {
             Some(rules) => Ok(row.with_rules(&rules)),
             None => Ok(row.with_rules(&BoardRules::load(tx).await?)),

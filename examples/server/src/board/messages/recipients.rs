@@ -60,7 +60,7 @@ pub async fn find_recipients(
         .await?
         .into_iter()
         .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| BoardError::not_found(texts.recipient_unknown))?;
+        .ok_or_else(|| BoardError::not_found(texts.recipient_unknown).with_field("to"))?;
     if found.len() > most as usize {
         return Err(too_many(most, texts));
     }
@@ -77,7 +77,7 @@ pub fn distinct(to: &[UserRef]) -> String {
 fn check_names(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
     let names = distinct_names(to, most);
     match names.len() {
-        0 => Err(BoardError::validation("to", texts.no_recipients)),
+        0 => Err(BoardError::validation("to", texts.no_recipients).with_reason("required")),
         count if count > most_names(most) => Err(too_many(most, texts)),
         _ => Ok(names.into()),
     }
@@ -120,7 +120,7 @@ fn read_recipient(row: &Row<'_>) -> BackendResult<Option<Recipient>> {
 }
 
 fn too_many(most: i64, texts: &Texts) -> BoardError {
-    BoardError::validation("to", fill(texts.too_many_recipients, most))
+    BoardError::validation("to", fill(texts.too_many_recipients, most)).with_reason("too_long")
 }
 
 impl Recipient {
@@ -128,10 +128,12 @@ impl Recipient {
     fn check_accepts(self, quota: i64, texts: &Texts) -> BoardResult<Author> {
         let name = &self.author.username;
         if self.ignores_sender {
-            return Err(BoardError::forbidden(fill(texts.sender_ignored, name)));
+            let error = BoardError::forbidden(fill(texts.sender_ignored, name));
+            return Err(error.with_reason("not_allowed").with_field("to"));
         }
         if self.inbox_used >= quota {
-            return Err(BoardError::validation("to", fill(texts.inbox_full, name)));
+            let error = BoardError::validation("to", fill(texts.inbox_full, name));
+            return Err(error.with_reason("inbox_full"));
         }
         Ok(self.author)
     }

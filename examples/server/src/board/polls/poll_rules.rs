@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::rules::{check_single_line, edited_state};
+use crate::board::rules::{Denial, check_single_line, edited_state};
 use crate::board::settings::{OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::{Texts, fill};
 
@@ -35,6 +35,32 @@ pub struct PollChoice<'a> {
     pub text: &'a str,
 }
 
+/// A body with a poll.
+#[derive(Clone, Copy, Debug)]
+enum PollBody {
+    NewThread,
+    Update,
+}
+
+impl PollBody {
+    /// Returns the path of a field of the poll.
+    fn field(self, name: &str) -> String {
+        match self {
+            Self::NewThread => format!("poll.{name}"),
+            Self::Update => name.into(),
+        }
+    }
+
+    /// Returns the path of the text of an option.
+    fn option_text(self, index: usize) -> String {
+        let suffix = match self {
+            Self::NewThread => "",
+            Self::Update => ".text",
+        };
+        format!("{}[{index}]{suffix}", self.field("options"))
+    }
+}
+
 pub fn new<'a>(
     poll: &'a NewPoll,
     settings: &SettingValues,
@@ -42,13 +68,15 @@ pub fn new<'a>(
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
     let new_choices = poll.options.iter().map(|text| Ok(PollChoice { id: None, text }));
-    let choices = check_choices(new_choices, settings, texts)?;
+    let body = PollBody::NewThread;
+    let choices = check_choices(body, new_choices, settings, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(BoardError::validation("closesAt", texts.closes_at_in_the_past));
+        let error = BoardError::validation(body.field("closesAt"), texts.closes_at_in_the_past);
+        return Err(error.with_reason("out_of_range"));
     }
     Ok(PollDraft {
-        question: check_question(&poll.question, settings, texts)?,
-        max_choices: check_max_choices(poll.max_choices, choices.len(), texts)?,
+        question: check_question(body, &poll.question, settings, texts)?,
+        max_choices: check_max_choices(body, poll.max_choices, choices.len(), texts)?,
         options: Some(choices),
         can_change_vote: poll.can_change_vote,
         closes_at: poll.closes_at,
@@ -61,27 +89,31 @@ pub fn apply_update<'a>(
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
+    let body = PollBody::Update;
     // A lowered limit does not refuse unchanged values.
     let asked = edit
         .question
         .as_deref()
         .filter(|text| text.trim() != poll.question)
-        .map(|text| check_question(text, settings, texts))
+        .map(|text| check_question(body, text, settings, texts))
         .transpose()?;
     let options = edit
         .options
         .as_ref()
         .filter(|options| !are_unchanged(options, poll))
         .map(|options| {
-            let choices = options.iter().map(|option| read_choice(poll, option, texts));
-            check_choices(choices, settings, texts)
+            let choices = options
+                .iter()
+                .enumerate()
+                .map(|(index, option)| read_choice(poll, index, option, texts));
+            check_choices(body, choices, settings, texts)
         })
         .transpose()?;
     let count = options.as_ref().map_or(poll.options.len(), Vec::len);
     let most = edit.max_choices.unwrap_or(poll.max_choices.into());
     Ok(PollDraft {
         question: asked.unwrap_or(&poll.question),
-        max_choices: check_max_choices(most, count, texts)?,
+        max_choices: check_max_choices(body, most, count, texts)?,
         options,
         can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
         closes_at: edit.closes_at.apply(poll.closes_at),
@@ -96,59 +128,65 @@ fn are_unchanged(options: &[PollOptionUpdate], poll: &Poll) -> bool {
 }
 
 fn check_question<'a>(
+    body: PollBody,
     text: &'a str,
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<&'a str> {
     let messages = (texts.question_missing, texts.question_too_long);
-    check_single_line("question", text, settings.of(&TITLE_MAX), messages, texts)
+    check_single_line(body.field("question"), text, settings.of(&TITLE_MAX), messages, texts)
 }
 
 fn read_choice<'a>(
     poll: &Poll,
+    index: usize,
     option: &'a PollOptionUpdate,
     texts: &Texts,
 ) -> BoardResult<PollChoice<'a>> {
-    let id = option.option_id.as_ref();
-    Ok(PollChoice {
-        id: id.map(|id| option_number(poll, "options", id, texts)).transpose()?,
-        text: &option.text,
-    })
+    let number = |id| {
+        let field = || format!("options[{index}].optionId");
+        option_number(poll, id, texts).map_err(|error| error.with_field(field()))
+    };
+    Ok(PollChoice { id: option.option_id.as_ref().map(number).transpose()?, text: &option.text })
 }
 
 /// Trims and checks the options: at least 2, at most the maximum, all different.
 fn check_choices<'a>(
+    body: PollBody,
     choices: impl Iterator<Item = BoardResult<PollChoice<'a>>>,
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<Vec<PollChoice<'a>>> {
     let messages = (texts.option_missing, texts.option_too_long);
     let length = settings.of(&TITLE_MAX);
-    let trimmed = choices.map(|choice| {
+    let trimmed = choices.enumerate().map(|(index, choice)| {
         let PollChoice { id, text } = choice?;
-        let text = check_single_line("options", text, length, messages, texts)?;
+        let text = check_single_line(body.option_text(index), text, length, messages, texts)?;
         Ok(PollChoice { id, text })
     });
     let checked = trimmed.collect::<BoardResult<Vec<_>>>()?;
+    let of_options = |text: String| BoardError::validation(body.field("options"), text);
     if checked.len() < 2 {
-        return Err(BoardError::validation("options", texts.too_few_options));
+        return Err(of_options(texts.too_few_options.into()).with_reason("required"));
     }
     let most = settings.of(&OPTIONS_MAX);
     if checked.len() as i64 > most {
-        return Err(BoardError::validation("options", fill(texts.too_many_options, most)));
+        return Err(of_options(fill(texts.too_many_options, most)).with_reason("too_long"));
     }
     let have_different_texts =
         all_differ(checked.iter().map(|choice| choice.text.nfc().collect::<String>()));
     let have_different_ids = all_differ(checked.iter().filter_map(|choice| choice.id));
     if !have_different_texts || !have_different_ids {
-        return Err(BoardError::validation("options", texts.duplicate_option));
+        return Err(of_options(texts.duplicate_option.into()).with_reason("duplicate"));
     }
     Ok(checked)
 }
 
-fn check_max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
+fn check_max_choices(body: PollBody, most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
     if !usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most)) {
-        return Err(BoardError::validation("maxChoices", fill(texts.max_choices, options)));
+        let error =
+            BoardError::validation(body.field("maxChoices"), fill(texts.max_choices, options));
+        return Err(error.with_reason("out_of_range"));
     }
     Ok(most)
 }
@@ -156,7 +194,9 @@ fn check_max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i6
 /// Refuses votes and edits in a deleted thread, also those of moderators.
 pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> {
     match state {
-        ContentState::Deleted => Err(BoardError::forbidden(texts.poll_thread_deleted)),
+        ContentState::Deleted => {
+            Err(BoardError::forbidden(texts.poll_thread_deleted).with_reason("closed"))
+        }
         _ => Ok(()),
     }
 }
@@ -169,16 +209,15 @@ pub fn check_may_edit(
     texts: &Texts,
 ) -> BoardResult<()> {
     let denial = match access {
-        ForumPermissions { reply: false, .. } => Some(texts.may_not_edit),
+        ForumPermissions { reply: false, .. } => {
+            Some(Denial::forbidden(|texts| texts.may_not_edit, "not_allowed"))
+        }
         ForumPermissions { moderate: true, .. } => None,
-        _ if !is_writer => Some(texts.poll_may_not_edit),
-        _ if locked => Some(texts.locked),
+        _ if !is_writer => Some(Denial::forbidden(|texts| texts.poll_may_not_edit, "not_allowed")),
+        _ if locked => Some(Denial::forbidden(|texts| texts.locked, "locked")),
         _ => None,
     };
-    match denial {
-        Some(text) => Err(BoardError::forbidden(text)),
-        None => Ok(()),
-    }
+    denial.map_or(Ok(()), |denial| Err(denial.error(texts)))
 }
 
 /// Refuses some changes by the writer of a poll that has votes: another question, other options, and a `maxChoices` that
@@ -192,10 +231,11 @@ pub fn check_writers_edit(
 ) -> BoardResult<()> {
     let has_votes = largest_vote > 0;
     if has_votes && !has_same_texts(poll, draft) {
-        return Err(BoardError::conflict(texts.options_have_votes));
+        return Err(BoardError::conflict(texts.options_have_votes).with_reason("has_votes"));
     }
     if draft.max_choices < largest_vote.min(poll.max_choices.into()) {
-        return Err(BoardError::conflict(fill(texts.max_choices_below_votes, largest_vote)));
+        let error = BoardError::conflict(fill(texts.max_choices_below_votes, largest_vote));
+        return Err(error.with_reason("has_votes").with_field("maxChoices"));
     }
     Ok(())
 }
@@ -210,7 +250,7 @@ pub fn check_newcomers_edit(
 ) -> BoardResult<()> {
     let may_publish = edited_state(state, groups) == state;
     if !may_publish && !has_same_texts(poll, draft) {
-        return Err(BoardError::forbidden(texts.poll_needs_approval));
+        return Err(BoardError::forbidden(texts.poll_needs_approval).with_reason("not_allowed"));
     }
     Ok(())
 }
@@ -230,35 +270,40 @@ fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
 /// Returns the options of a vote, if it is allowed now.
 pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
     if poll.closed {
-        return Err(BoardError::forbidden(texts.poll_closed));
+        return Err(BoardError::forbidden(texts.poll_closed).with_reason("closed"));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
-        return Err(BoardError::conflict(texts.already_voted));
+        return Err(BoardError::conflict(texts.already_voted).with_reason("already_voted"));
     }
     let named = vote
         .option_ids
         .iter()
-        .map(|id| option_number(poll, "optionIds", id, texts))
+        .enumerate()
+        .map(|(index, id)| {
+            let field = || format!("optionIds[{index}]");
+            option_number(poll, id, texts).map_err(|error| error.with_field(field()))
+        })
         .collect::<BoardResult<Vec<_>>>()?;
+    let of_options = |text: String| BoardError::validation("optionIds", text);
     if named.is_empty() {
-        return Err(BoardError::validation("optionIds", texts.vote_missing));
+        return Err(of_options(texts.vote_missing.into()).with_reason("required"));
     }
     if !all_differ(named.iter()) {
-        return Err(BoardError::validation("optionIds", texts.duplicate_choice));
+        return Err(of_options(texts.duplicate_choice.into()).with_reason("duplicate"));
     }
     if named.len() > poll.max_choices as usize {
-        let reason = fill(texts.too_many_choices, poll.max_choices);
-        return Err(BoardError::validation("optionIds", reason));
+        let text = fill(texts.too_many_choices, poll.max_choices);
+        return Err(of_options(text).with_reason("too_long"));
     }
     Ok(named)
 }
 
-/// Returns the id of an option of `poll` as a number. An error names `field`.
-fn option_number(poll: &Poll, field: &str, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
+/// Returns the id of an option of `poll` as a number.
+fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     id.to_i64()
         .ok()
         .filter(|_| poll.has_option(id))
-        .ok_or_else(|| BoardError::not_found(fill(texts.unknown_option, field)))
+        .ok_or_else(|| BoardError::not_found(texts.unknown_option))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {

@@ -22,7 +22,7 @@ use crate::board::access::visibility::{
     self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
 };
 use crate::board::db::{Connection, Row, Transaction, bind};
-use crate::board::edit_rules::{Denial, PostChange, PostFacts};
+use crate::board::edit_rules::{PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
@@ -273,7 +273,7 @@ impl PostView {
     }
 
     /// Returns the reason why the caller may not change a post that they see.
-    fn denial(&self, change: PostChange, post: &Post) -> Option<Denial> {
+    fn denial(&self, change: PostChange, post: &Post) -> Option<rules::Denial> {
         let author = post.author.as_ref().map(|author| &author.user_id);
         let facts = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
@@ -357,12 +357,12 @@ pub async fn reply(
         return Err(BoardError::PathNotFound);
     }
     if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
-        return Err(BoardError::forbidden(denial(texts)));
+        return Err(denial.error(texts));
     }
     rules::check_body(&reply.body, actor.settings.of(&BODY_MAX), texts)?;
     let answered = answered.filter(|answered| view.sees(answered));
     if reply.in_reply_to.is_some() && answered.is_none() {
-        return Err(BoardError::NotFound(texts.unknown_post.into()));
+        return Err(BoardError::not_found(texts.unknown_post).with_field("inReplyTo"));
     }
     times.check(actor, now, texts)?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
@@ -446,7 +446,7 @@ impl ChangedPost {
             .ok_or(BoardError::PathNotFound)?;
         let post = found.scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
         match found.view.denial(change, &post.post) {
-            Some((refusal, text)) => Err(refusal(text(texts).into())),
+            Some(denial) => Err(denial.error(texts)),
             None => Ok(found),
         }
     }
@@ -465,7 +465,8 @@ pub async fn edit(
     let forum = ForumId::from(item.forum);
     rules::check_version(edit.expected_version, item.version, texts)?;
     if edit.title.is_some() && !item.first {
-        return Err(BoardError::validation("title", texts.title_of_reply));
+        let error = BoardError::validation("title", texts.title_of_reply);
+        return Err(error.with_reason("not_first_post"));
     }
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
