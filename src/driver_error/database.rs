@@ -95,6 +95,15 @@ impl DatabaseError {
         }
     }
 
+    /// Returns `true` if further statements would fail on the connection, although Postgres did not close it: the server
+    /// accepts no writes (25006) or is shutting down (class 57P), or the type of a column changed after the statement was
+    /// prepared (0A000). A [`PostgresDriver`](crate::store::postgres::PostgresDriver) closes the connection.
+    #[must_use]
+    pub fn needs_new_connection(&self) -> bool {
+        let Self { code, .. } = self;
+        code.starts_with("57P") || code == "25006" || code == "0A000"
+    }
+
     /// Returns whether the same statement can succeed later.
     pub(crate) fn is_temporary(&self) -> bool {
         TEMPORARY.iter().any(|class| self.code.starts_with(class))

@@ -31,7 +31,7 @@
 // The chapters name items and chapters as code. With these definitions rustdoc checks the names.
 #![doc = include_str!("links.txt")]
 
-/// Shows a file that `tests/mounts` compiles: its frameworks are no dependencies of this crate.
+/// Shows a file that `tests/mounts` or `tests/sqlx` compiles: its crates are no dependencies of this crate.
 macro_rules! code {
     ($name:literal) => {
         concat!(
@@ -57,7 +57,7 @@ pub mod resources {}
 ///
 /// # Code of the transactions
 ///
-#[doc = code!("transactions")]
+#[doc = code!("diesel")]
 pub mod existing_boards {}
 
 #[doc = include_str!("custom_operations.md")]
@@ -73,7 +73,9 @@ pub mod testing {}
 ///
 /// # Code of the adapters
 ///
+#[doc = code!("axum_0_7")]
 #[doc = code!("hyper")]
+#[doc = code!("hyper_0_14")]
 #[doc = code!("actix_web")]
 #[doc = code!("rocket")]
 #[doc = code!("poem")]
@@ -87,6 +89,12 @@ pub mod mounting {}
 pub mod mcp {}
 
 #[doc = include_str!("stores.md")]
+///
+/// # Code of the drivers
+///
+#[doc = code!("sqlx")]
+#[doc = code!("sea_orm")]
+#[doc = code!("diesel_async")]
 pub mod stores {}
 
 #[doc = include_str!("outbox.md")]

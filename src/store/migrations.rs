@@ -127,15 +127,21 @@ impl Migrations {
                 });
             }
         }
-        let table = self.table;
         sql += &self.create_table_sql();
         for (step, migration) in (1..).zip(self.all).skip(applied.len()) {
-            let name = migration.name;
-            let checksum = migration.checksum();
             sql += migration.sql;
-            sql += &format!("\n;INSERT INTO {table} VALUES ({step}, '{name}', '{checksum}');\n");
+            sql += "\n;";
+            sql += &self.insert_sql(step, migration);
         }
         Ok(sql)
+    }
+
+    /// Returns the statement that records an applied migration.
+    pub(crate) fn insert_sql(&self, step: u32, migration: &Migration) -> String {
+        let Self { table, .. } = self;
+        let Migration { name, .. } = migration;
+        let checksum = migration.checksum();
+        format!("INSERT INTO {table} VALUES ({step}, '{name}', '{checksum}');\n")
     }
 }
 

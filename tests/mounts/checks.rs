@@ -1,9 +1,9 @@
 //! Runs one list of checks against each mounting that the guide shows.
 
+#[expect(dead_code, reason = "no database of diesel is compiled")]
+#[path = "../../src/guide/code/diesel.rs"]
+mod diesel;
 mod servers;
-#[expect(dead_code, reason = "compiled only")]
-#[path = "../../src/guide/code/transactions.rs"]
-mod transactions;
 
 use std::error::Error;
 use std::io;
@@ -11,7 +11,9 @@ use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use ::diesel::result::{DatabaseErrorKind, Error as DieselError};
 use bytes::Bytes;
+use forum_api::host::BoardError;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, FORWARDED, HOST, IF_NONE_MATCH,
 };
@@ -31,6 +33,7 @@ const CLIENTS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 1), Ipv4Addr::new(127, 
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    errors_of_diesel_have_no_values();
     let directory = std::env::args().nth(1).ok_or("usage: mounts DIRECTORY")?;
     let mountings = servers::start(directory.as_ref()).await?;
     let mut failed = 0;
@@ -47,6 +50,26 @@ async fn main() -> Result<()> {
     }
     println!("{} passed, {failed} failed", count - failed);
     std::process::exit(i32::from(failed > 0));
+}
+
+/// The log shows an error of a command with its sources.
+fn errors_of_diesel_have_no_values() {
+    const MARK: &str = "marked-content-42";
+    for error in [
+        DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(MARK.to_owned())),
+        DieselError::DeserializationError(MARK.into()),
+        DieselError::QueryBuilderError(MARK.into()),
+        DieselError::SerializationError(MARK.into()),
+    ] {
+        let error = BoardError::from(diesel::CommandError::from(error));
+        let mut texts = format!("{error} {error:?}");
+        let mut source = Error::source(&error);
+        while let Some(inner) = source {
+            texts += &format!("{inner} {inner:?}");
+            source = inner.source();
+        }
+        assert!(!texts.contains(MARK), "{texts}");
+    }
 }
 
 async fn check(mounting: Mounting) -> Result<()> {

@@ -25,6 +25,7 @@ use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi, ForumApiBuilder};
+use forum_api_mounts_older as older;
 use http::Response;
 use http_body_util::{BodyExt, Full};
 use schemars::JsonSchema;
@@ -217,6 +218,16 @@ pub async fn start(directory: &Path) -> Result<Vec<Mounting>> {
     let gateway = axum::Router::new().fallback(move |request| invoke(api.clone(), request));
     let service = gateway.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(axum::serve(listener, service).into_future());
+    add(mounting, Address::Http1(address));
+
+    let (api, mounting) = self::api("axum 0.7", "/open/v1", older::with_axum).await?;
+    let (listener, address) = listen().await?;
+    tokio::spawn(older::serve_axum(api, "/open", listener));
+    add(mounting, Address::Http1(address));
+
+    let (api, mounting) = self::api("hyper 0.14", PATH, |builder| builder).await?;
+    let (listener, address) = listen().await?;
+    tokio::spawn(older::serve_hyper(api, listener.into_std()?));
     add(mounting, Address::Http1(address));
 
     let (api, mounting) = self::api("Unix socket", PATH, unix_socket::with_header_of_proxy).await?;

@@ -1,14 +1,10 @@
-//! Checks of a database and of its sessions before the library uses them.
+//! Checks of the sessions of a driver before the library uses them.
 
 use super::execute::{LeaseClock, PostgresExecutor};
-use super::{MIGRATIONS, PostgresDriver, PostgresError};
-use crate::store::SchemaStatus;
+use super::{PostgresDriver, PostgresError};
 use crate::store::sql::Columns;
 
 const CHECK_SESSION: &str = include_str!("sql/check_session.sql");
-
-/// Selects whether the table `$1` exists.
-const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL AS exists";
 
 /// Checks the sessions of a driver that the library does not set up itself, for example of the host's pool. Call it
 /// once when the program starts, before the stores are used.
@@ -37,26 +33,6 @@ pub async fn check_session(driver: &(impl PostgresDriver + Clone)) -> Result<(),
             "the session has {limit}; set the limit to at least 10s or to 0"
         ))),
     }
-}
-
-/// Compares the applied migrations of the library's tables with the program's. Changes nothing.
-///
-/// # Errors
-/// [`PostgresError`] if Postgres is unreachable, or an applied migration differs from the program's migration at the
-/// same position.
-pub async fn schema_status(
-    driver: &(impl PostgresDriver + Clone),
-) -> Result<SchemaStatus, PostgresError> {
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database);
-    let table = [MIGRATIONS.table.into()];
-    let exists = executor.read(EXISTS, &table, |row| row.value("exists")).await?;
-    let applied = if exists.contains(&true) {
-        let read = |row: &dyn Columns| Ok((row.value("name")?, row.value("checksum")?));
-        executor.read(&MIGRATIONS.applied_sql(), &[], read).await?
-    } else {
-        Vec::new()
-    };
-    Ok(MIGRATIONS.status(&applied)?)
 }
 
 /// Fails if the encoding of a database is not UTF8.

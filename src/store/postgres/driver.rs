@@ -12,10 +12,13 @@ use crate::store::sql::{Columns, Value};
 ///
 /// Each call is one statement in its own transaction at the isolation level `READ COMMITTED`. The placeholders of a
 /// statement are `$1`, `$2` and so on. The texts are few and constant, so that the driver should keep them prepared.
-/// The library may drop a future before it completes, after which the statement may or may not take effect.
+/// The library may drop a future before it completes, after which the statement may or may not take effect. The driver
+/// closes a connection after an error for which
+/// [`DatabaseError::needs_new_connection`](super::DatabaseError::needs_new_connection) returns `true`.
 ///
-/// The feature `tokio-postgres-0_7` implements the trait for a pool of `deadpool-postgres`. The rules for stores of the suite
-/// [`conformance`](crate::conformance) check an implementation.
+/// The feature `tokio-postgres-0_7` implements the trait for a pool of `deadpool-postgres`. The chapter
+/// [`stores`](crate::guide::stores) of the guide has implementations for sqlx, sea-orm and diesel-async. The rules for stores
+/// of the suite [`conformance`](crate::conformance) check an implementation.
 ///
 /// # Errors
 /// Each method returns one of these errors, which determine the response of the API and the log:

@@ -28,9 +28,10 @@
 //!
 //! # Sessions
 //!
-//! A host with its own driver calls [`check_session`] once, when the program starts: it refuses an encoding other than
-//! UTF8, another isolation level, and time limits below 10 s. It creates the library's tables in its own migrations with
-//! [`MIGRATIONS`], and can compare them with [`schema_status`].
+//! A host with its own driver calls [`migrate`] when the program starts. It first calls [`check_session`], which refuses
+//! an encoding other than UTF8, another isolation level, and time limits below 10 s. A host whose own migrations create the
+//! library's tables executes [`migration_sql`] in them, calls [`check_session`] when the program starts, and can compare the
+//! tables with [`schema_status`].
 //!
 //! # Tables
 //!
@@ -59,13 +60,15 @@ mod driver;
 mod error;
 mod execute;
 mod executor;
+mod migrate;
 #[cfg(feature = "tokio-postgres-0_7")]
 pub mod tokio_postgres_0_7;
 
-pub use check::{check_session, schema_status};
+pub use check::check_session;
 pub use driver::{Parameter, PostgresDriver, RowReader};
 pub use error::PostgresError;
 pub use execute::{LeaseClock, limit_wait};
+pub use migrate::{migrate, migration_sql, schema_status};
 
 use super::Migrations;
 use super::migrations::migrations;

@@ -1,0 +1,73 @@
+//! The stores on the Postgres pool of sea-orm 1 or 2, and commands in transactions of sea-orm. Uses `sqlx.rs`.
+//!
+//! In sea-orm 2, `ConnectionTrait::execute` is `execute_raw`.
+
+use forum_api::async_trait;
+use forum_api::host::BoardResult;
+use forum_api::store::postgres::{PostgresError, migration_sql};
+use forum_api::webhook::Event;
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector,
+    Statement, TransactionTrait,
+};
+use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager};
+
+use super::sqlx::{SqlxDriver, pool_options};
+
+/// Connects to Postgres. Any connection of sea-orm can be used; this one has the options of the pool in `sqlx.rs`.
+pub fn connect(url: &str, size: u32) -> Result<DatabaseConnection, PostgresError> {
+    let pool = pool_options().max_connections(size).connect_lazy(url);
+    let pool = pool.map_err(super::sqlx::without_values)?;
+    Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+}
+
+/// Returns the driver of the stores for the pool of a connection to Postgres.
+pub fn driver(database: &DatabaseConnection) -> SqlxDriver {
+    SqlxDriver::new(database.get_postgres_connection_pool().clone())
+}
+
+/// Migration of the host that creates the library's tables. An upgrade of the library with new migrations needs a further one
+/// with another name.
+pub struct ForumApiTables;
+
+impl MigrationName for ForumApiTables {
+    fn name(&self) -> &str {
+        "m20260101_000001_forum_api"
+    }
+}
+
+#[async_trait]
+impl MigrationTrait for ForumApiTables {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        manager.get_connection().execute_unprepared(&migration_sql()).await?;
+        Ok(())
+    }
+}
+
+/// Returns the error of a statement. Its text, which the log shows, has no values of parameters and rows. `?` converts the
+/// result to an error of the board.
+pub fn without_values(error: DbErr) -> PostgresError {
+    match error {
+        DbErr::Conn(RuntimeErr::SqlxError(error))
+        | DbErr::Exec(RuntimeErr::SqlxError(error))
+        | DbErr::Query(RuntimeErr::SqlxError(error)) => super::sqlx::without_values(error),
+        DbErr::ConnectionAcquire(_) => PostgresError::not_run("no connection to Postgres is free"),
+        _ => PostgresError::unusable("sea-orm cannot run a statement or decode a row"),
+    }
+}
+
+/// Writes a post and its event in one transaction, which an error rolls back.
+pub async fn create_post(
+    database: &DatabaseConnection,
+    body: &str,
+    event: &Event,
+) -> BoardResult<()> {
+    let transaction = database.begin().await.map_err(without_values)?;
+    let insert = "INSERT INTO post (body) VALUES ($1)";
+    let post = Statement::from_sql_and_values(DbBackend::Postgres, insert, [body.into()]);
+    transaction.execute(post).await.map_err(without_values)?;
+    let parameters = event.insert_parameters().map(Into::into);
+    let row = Statement::from_sql_and_values(DbBackend::Postgres, Event::INSERT_SQL, parameters);
+    transaction.execute(row).await.map_err(without_values)?;
+    Ok(transaction.commit().await.map_err(without_values)?)
+}
