@@ -1,7 +1,7 @@
 //! Posts ([protocol](crate::guide::protocol), sections 11 and 12.2).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::serde_helpers::remove_examples;
 use super::{
@@ -38,8 +38,8 @@ use super::{
 /// assert_eq!(serde_json::to_value(&post)?["body"], "Green, *always*.");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", remote = "Self")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(description = "A post of a thread: the first post, or a reply.")]
 #[non_exhaustive]
 pub struct Post {
@@ -73,11 +73,9 @@ pub struct Post {
     pub edited_by: Option<Author>,
     /// The source markup; null in lists with `body=html`, in events of deletions, in a deleted post for callers who are
     /// not moderators, and on boards that do not store it.
-    #[serde(serialize_with = "json_text::serialize")]
     pub body: Option<String>,
     /// The markup rendered to sanitised HTML; null in lists with `body=source`, in events of deletions, in a deleted post
     /// for callers who are not moderators, and on boards that do not render it.
-    #[serde(serialize_with = "json_text::serialize")]
     pub body_html: Option<String>,
     /// `true` if the caller may edit the post.
     pub can_edit: bool,
@@ -204,20 +202,50 @@ impl Post {
     }
 }
 
-impl Serialize for Post {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if !self.is_place() {
-            return Self::serialize(self, serializer);
-        }
-        let mut place = self.clone();
-        place.redact();
-        Self::serialize(&place, serializer)
-    }
+/// The JSON of a post.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PostJson<'a> {
+    post_id: &'a PostId,
+    thread_id: &'a ThreadId,
+    number: u64,
+    in_reply_to: &'a Option<PostId>,
+    author: Option<&'a Author>,
+    state: ContentState,
+    created_at: Timestamp,
+    edited_at: Option<Timestamp>,
+    edited_by: Option<&'a Author>,
+    #[serde(serialize_with = "json_text::serialize")]
+    body: Option<&'a str>,
+    #[serde(serialize_with = "json_text::serialize")]
+    body_html: Option<&'a str>,
+    can_edit: bool,
+    can_delete: bool,
+    version: i64,
+    extra: Option<&'a Extra>,
 }
 
-impl<'de> Deserialize<'de> for Post {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
+impl Serialize for Post {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_readable = !self.is_place();
+        let json = PostJson {
+            post_id: &self.post_id,
+            thread_id: &self.thread_id,
+            number: self.number,
+            in_reply_to: &self.in_reply_to,
+            author: self.author.as_ref().filter(|_| is_readable),
+            state: self.state,
+            created_at: self.created_at,
+            edited_at: self.edited_at,
+            edited_by: self.edited_by.as_ref().filter(|_| is_readable),
+            body: self.body.as_deref().filter(|_| is_readable),
+            body_html: self.body_html.as_deref().filter(|_| is_readable),
+            can_edit: self.can_edit,
+            can_delete: self.can_delete,
+            version: self.version,
+            extra: self.extra.as_ref().filter(|_| is_readable),
+        };
+        json.serialize(serializer)
     }
 }
 
