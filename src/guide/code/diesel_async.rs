@@ -10,7 +10,7 @@ use diesel::deserialize::{self, QueryableByName};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel::row::{Field as _, NamedRow};
+use diesel::row::{Field as _, NamedRow, Row};
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Nullable, Text, Untyped};
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _};
@@ -180,7 +180,7 @@ struct Column {
 
 impl QueryableByName<Pg> for OwnedRow {
     fn build<'a>(row: &impl NamedRow<'a, Pg>) -> deserialize::Result<Self> {
-        let fields = (0..row.field_count()).filter_map(|position| row.get(position));
+        let fields = (0..row.field_count()).filter_map(|position| Row::get(row, position));
         let columns = fields.map(|field| Column {
             name: field.field_name().unwrap_or_default().into(),
             value: field.value().map(|value| value.as_bytes().into()),
