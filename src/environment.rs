@@ -8,14 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::build_error::BuildError;
+use crate::host::WebUrls;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::{Scope, Scopes, Surface};
 use crate::webhook::{EventKind, Topic, event_kinds};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, scopes, topics, omitted operations, public origin, overlap of `since` and
-/// secret cipher of a board.
+/// Clock, random source, runtime, surface, scopes, topics, omitted operations, public origin, URLs of pages, overlap of
+/// `since` and secret cipher of a board.
 ///
 /// Pass one value to the API, the control panel, the webhook administration and the worker, so that all of them use the
 /// same settings. [`Environment::default`] runs on tokio (feature `tokio`).
@@ -45,6 +46,7 @@ pub struct Environment {
     pub(crate) public_origin: String,
     pub(crate) since_overlap: Duration,
     pub(crate) thread_since_overlap: Duration,
+    pub(crate) web_urls: WebUrls,
     #[cfg(feature = "webhooks")]
     pub(crate) secret_cipher: Arc<dyn SecretCipher>,
 }
@@ -65,6 +67,7 @@ impl Environment {
             public_origin: String::new(),
             since_overlap: Duration::ZERO,
             thread_since_overlap: Duration::ZERO,
+            web_urls: WebUrls::default(),
             #[cfg(feature = "webhooks")]
             secret_cipher: Arc::new(PlaintextCipher),
         }
@@ -275,6 +278,14 @@ impl Environment {
         self
     }
 
+    /// Sets the URLs of the pages for people, which responses have as `webUrl` of forums, threads, posts, members, messages
+    /// and hits. Default: none; the field is then null.
+    #[must_use]
+    pub fn web_urls(mut self, web_urls: &WebUrls) -> Self {
+        self.web_urls = web_urls.clone();
+        self
+    }
+
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
@@ -343,5 +354,6 @@ debug_fields!(Environment, |it|
     omitted_topics: it.omitted_topics,
     public_origin: it.public_origin,
     since_overlap: it.since_overlap,
-    thread_since_overlap: it.thread_since_overlap
+    thread_since_overlap: it.thread_since_overlap,
+    web_urls: it.web_urls
 );

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::host::{BoardResult, InForum, MemberCaller, ResourceRef};
+use crate::host::{BoardResult, InForum, MemberCaller, ResourceRef, WebUrls};
 use crate::model::{
     CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
     Poll, Post, Rating, SearchHit, Subscription, SubscriptionTarget, SubscriptionTargetKind,
@@ -30,17 +30,35 @@ impl Resource for Thread {
     fn created(&self) -> ResourceRef<'_> {
         ResourceRef::Thread(&self.thread_id)
     }
+
+    fn set_web_url(&mut self, web_urls: &WebUrls) {
+        web_urls.link(self);
+    }
 }
 
 impl Resource for Post {
     fn created(&self) -> ResourceRef<'_> {
         ResourceRef::Post(&self.thread_id, &self.post_id)
     }
+
+    fn set_web_url(&mut self, web_urls: &WebUrls) {
+        web_urls.link(self);
+    }
 }
 
 impl Resource for Poll {}
 
-impl Resource for SearchHit {}
+impl Resource for SearchHit {
+    fn set_web_url(&mut self, web_urls: &WebUrls) {
+        web_urls.link(self);
+    }
+}
+
+impl Resource for MessageSummary {
+    fn set_web_url(&mut self, web_urls: &WebUrls) {
+        web_urls.link(self);
+    }
+}
 
 impl Resource for Subscription {
     fn shown_thread(&self) -> Option<ThreadId> {
@@ -119,7 +137,8 @@ impl Render for Page<MessageSummary> {
 impl Render for Message {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
+    fn render(mut self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
+        context.web_urls.link(&mut self.summary);
         let (message, mut response) = context.respond(self);
         response.location = <Self as Render>::location(&message);
         Ok((message, response))
@@ -135,7 +154,7 @@ impl Render for Member {
 
     fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
         context.require_visible_members()?;
-        Ok(context.respond(self))
+        Ok(context.respond(context.linked(self)))
     }
 }
 
@@ -150,7 +169,7 @@ impl Render for OwnAccount {
         let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
         let scopes = presented.scopes.iter().map(|scope| scope.to_string());
         Ok(context.respond(Me {
-            owner: self.owner,
+            owner: context.linked(self.owner),
             scopes: scopes.collect(),
             token: presented.token.clone(),
             unread_messages: self.unread_messages.filter(|_| can_read_messages),
@@ -195,7 +214,7 @@ impl Render for Page<Forum> {
                 let parent_id = ancestors.nearest_visible(forum.parent_id);
                 let position = siblings.entry(parent_id.clone()).or_default();
                 *position += 1;
-                Forum { parent_id, position: *position, ..forum }
+                context.linked(Forum { parent_id, position: *position, ..forum })
             })
             .collect();
         Ok(context.respond(ForumList { items }))

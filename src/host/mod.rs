@@ -18,6 +18,7 @@ mod in_forum;
 mod parts;
 mod rejection;
 mod request_info;
+mod web_urls;
 
 pub use crate::error::{
     BackendError, BackendResult, BoxError, IntoBackendError, OrInternal, OverloadedError,
@@ -35,6 +36,8 @@ pub use parts::Host;
 pub use rejection::Rejection;
 pub use request_info::RequestInfo;
 pub(crate) use request_info::{RequestEvents, RequestId};
+pub(crate) use web_urls::Linked;
+pub use web_urls::{WebPage, WebUrls};
 
 /// Result of a [`Board`] method.
 pub type BoardResult<T> = Result<T, BoardError>;

@@ -45,6 +45,10 @@ pub struct Forum {
     pub last_activity_at: Option<Timestamp>,
     /// `true` if the caller may start a thread in the forum.
     pub can_start_thread: bool,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
 }
@@ -62,6 +66,7 @@ impl Forum {
             post_count: 0,
             last_activity_at: None,
             can_start_thread: false,
+            web_url: None,
             extra: None,
         }
     }

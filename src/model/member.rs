@@ -30,6 +30,10 @@ pub struct Member {
     pub post_count: u64,
     /// Sum of the member's ratings.
     pub reputation: i64,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
 }
@@ -46,6 +50,7 @@ impl Member {
             last_seen_at: None,
             post_count: 0,
             reputation: 0,
+            web_url: None,
             extra: None,
         }
     }

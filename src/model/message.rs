@@ -47,6 +47,10 @@ pub struct MessageSummary {
     pub read_at: Option<Timestamp>,
     /// `true` if the sender asked for a read receipt.
     pub receipt_requested: bool,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
 }
@@ -69,6 +73,7 @@ impl MessageSummary {
             read: false,
             read_at: None,
             receipt_requested: false,
+            web_url: None,
             extra: None,
         }
     }

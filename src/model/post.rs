@@ -83,6 +83,10 @@ pub struct Post {
     pub can_delete: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none, and in a deleted post for callers who are not moderators.
     pub extra: Option<Extra>,
     /// `true` if the caller may read the author and the texts of the post when it is deleted, as the moderators of the
@@ -122,6 +126,7 @@ impl Post {
             can_edit: false,
             can_delete: false,
             version: 1,
+            web_url: None,
             extra: None,
             can_read_deleted: false,
         }
@@ -222,6 +227,7 @@ struct PostJson<'a> {
     can_edit: bool,
     can_delete: bool,
     version: i64,
+    web_url: Option<&'a str>,
     extra: Option<&'a Extra>,
 }
 
@@ -243,6 +249,7 @@ impl Serialize for Post {
             can_edit: self.can_edit,
             can_delete: self.can_delete,
             version: self.version,
+            web_url: self.web_url.as_deref(),
             extra: self.extra.as_ref().filter(|_| is_readable),
         };
         json.serialize(serializer)

@@ -50,6 +50,10 @@ pub struct SearchHit {
     #[schemars(description = "Relevance; higher is better. 0 for a search without `q`.")]
     #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
 }
 
 fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -79,6 +83,7 @@ impl SearchHit {
             author: None,
             created_at,
             excerpt: String::new(),
+            web_url: None,
             score: 0.0,
         }
     }

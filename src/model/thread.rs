@@ -108,6 +108,10 @@ pub struct Thread {
     pub can_reply: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
+    /// Absolute URL of the page for people; `None` lets the library set it from
+    /// [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
 }
@@ -140,6 +144,7 @@ impl Thread {
             poll_id: None,
             can_reply: false,
             version: 1,
+            web_url: None,
             extra: None,
         }
     }

@@ -19,7 +19,7 @@ use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
 use super::services::Services;
 use super::spec::OperationSpec;
-use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef};
+use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef, WebUrls};
 use crate::http_util::LazyBody;
 use crate::model::{Expected, PageForm};
 use crate::runtime::BoxFuture;
@@ -262,7 +262,8 @@ impl<F: Signature> Execution<F> {
             reservation = Some(reserved?);
         }
         // Pinned here, because a future that is passed by value would be stored twice.
-        let handler = pin!(self.run_handler(path, input));
+        let web_urls = &services.environment.web_urls;
+        let handler = pin!(self.run_handler(path, input, web_urls));
         let Some(reservation) = reservation else {
             return handler.await;
         };
@@ -272,7 +273,12 @@ impl<F: Signature> Execution<F> {
     }
 
     /// Runs step 10: calls the board, checks its result and renders it.
-    async fn run_handler(&self, path: F::Path, input: F::Input) -> ApiResult<ApiResponse> {
+    async fn run_handler(
+        &self,
+        path: F::Path,
+        input: F::Input,
+        web_urls: &WebUrls,
+    ) -> ApiResult<ApiResponse> {
         let handler = &self.handler;
         let caller = F::Caller::from_caller(&self.caller)
             .ok_or_else(|| ApiError::internal("a guest passed the authentication"))?;
@@ -282,6 +288,7 @@ impl<F: Signature> Execution<F> {
             operation_id: self.spec.id,
             status: handler.status,
             names_member: matches!(path.resource(), ResourceRef::Member(_)),
+            web_urls,
         };
         let result = handler.function.call(&handler.service, caller, path, input).await.map_err(
             |error| match error {

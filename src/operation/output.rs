@@ -13,7 +13,7 @@ use super::checks::can_see;
 use super::error::{ApiError, ApiResult};
 use super::pagination;
 use super::response::ApiResponse;
-use crate::host::{Caller, CreateOutcome, HasForum, InForum, ResourceRef};
+use crate::host::{Caller, CreateOutcome, HasForum, InForum, Linked, ResourceRef, WebUrls};
 use crate::model::{CursorPage, CursorScope, ForumId, Page, ThreadId};
 use crate::store::ResourceIds;
 
@@ -39,6 +39,10 @@ pub trait Resource: Serialize + JsonSchema + Send + 'static {
     fn location(&self) -> Option<String> {
         None
     }
+
+    /// Sets `webUrl`; does nothing for a resource without this field.
+    #[doc(hidden)]
+    fn set_web_url(&mut self, _: &WebUrls) {}
 
     /// Returns the thread or the post that an operation created. Default: [`ResourceRef::Global`], for a resource that
     /// is not a thread or a post.
@@ -125,6 +129,7 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) status: StatusCode,
     /// True if the path names a member.
     pub(crate) names_member: bool,
+    pub(crate) web_urls: &'a WebUrls,
 }
 
 impl RenderContext<'_> {
@@ -134,12 +139,19 @@ impl RenderContext<'_> {
         (body, response)
     }
 
+    /// Returns a resource with its `webUrl`.
+    pub(crate) fn linked<W: Linked>(&self, mut resource: W) -> W {
+        self.web_urls.link(&mut resource);
+        resource
+    }
+
     /// Returns a resource of `forum`, with the rest of the response.
     pub(crate) fn respond_in<W: Resource>(
         &self,
         forum: Option<ForumId>,
-        resource: W,
+        mut resource: W,
     ) -> (W, ApiResponse) {
+        resource.set_web_url(self.web_urls);
         let shown = ResourceIds {
             forum_id: forum,
             thread_id: resource.shown_thread(),
@@ -191,7 +203,13 @@ impl RenderContext<'_> {
     }
 
     /// Renders a page. The items must be visible.
-    pub(crate) fn page<T>(&self, page: Page<T>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
+    pub(crate) fn page<T: Resource>(
+        &self,
+        mut page: Page<T>,
+    ) -> ApiResult<(CursorPage<T>, ApiResponse)> {
+        for item in &mut page.items {
+            item.set_web_url(self.web_urls);
+        }
         let page = pagination::to_wire(page, self.cursor_scope)?;
         let (page, mut response) = self.respond(page);
         response.next = page.next.as_ref().map(ToString::to_string);

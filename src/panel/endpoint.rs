@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::components::{self, breakable, danger_section, secret_field, table};
+use super::components::{self, danger_section, secret_field, table};
 use super::deliveries;
 use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
@@ -72,7 +72,7 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
         (components::properties([
             ("URL", html! { div.scroll tabindex="0" { (endpoint.url) } }),
             ("State", state(context, endpoint)),
-            ("Owner", breakable(owner)),
+            ("Owner", context.member(&endpoint.owner, owner)),
             ("Added", context.time(endpoint.created_at)),
             ("Id", html! { code data-copy="id" { (endpoint.id) } }),
         ]))

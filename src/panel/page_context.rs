@@ -17,7 +17,7 @@ use super::response::{PageResponse, PageResult, PanelError, PanelResult};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
-use crate::host::Session;
+use crate::host::{Session, WebPage};
 use crate::model::{EndpointId, Timestamp, UserId};
 use crate::store::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, ResourceIds, StoredResponse,
@@ -291,6 +291,14 @@ impl PageContext {
     pub(super) async fn name(&self, member: &UserId) -> PanelResult<String> {
         let mut names = self.names(std::iter::once(member)).await?;
         Ok(names.remove(member).unwrap_or_default())
+    }
+
+    /// Renders the name of a member, as a link if the board has a page of the member.
+    pub(super) fn member(&self, member: &UserId, name: &str) -> Markup {
+        match self.panel.environment.web_urls.url(WebPage::Member(member)) {
+            Some(url) => html! { a href=(url) { (breakable(name)) } },
+            None => breakable(name),
+        }
     }
 
     /// Loads the names of members in one call.

@@ -4,7 +4,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::api_usage::{hour_label, requests_chart, usage_row};
-use super::components::{self, TableRow, badge, breakable, empty, number_table, utc_time};
+use super::components::{self, TableRow, badge, empty, number_table, utc_time};
 use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
@@ -81,7 +81,7 @@ pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> Pa
             "State",
             html! { (badge(token.state(context.now).as_str())) @if let Some(at) = token.revoked_at { " " (context.time(at)) } },
         ),
-        ("Owner", breakable(&owner)),
+        ("Owner", context.member(&token.owner, &owner)),
         (
             "Scopes",
             html! { @for (index, scope) in scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } },

@@ -31,3 +31,4 @@ mod token_loading;
 mod tokens;
 mod usage;
 mod visibility;
+mod web_urls;

@@ -22,7 +22,7 @@ use crate::http::client_stream::Timeouts;
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::{self, Metrics};
-use crate::http::paths::{API, DOCS, MCP, PANEL};
+use crate::http::paths::{self, API, DOCS, MCP, PANEL};
 use crate::http::readiness::Readiness;
 use crate::http::router::{Monitor, ServerRouter};
 use crate::http::slots::{self, MaxConnections};
@@ -82,14 +82,17 @@ impl Server {
         let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
         let local_url = if is_public { "" } else { &base_url };
         let allowed = options.webhooks.allowed_addresses(local_url);
+        let pages = paths::web_urls(&base_url);
         let environment = cipher
             .environment()
             .surface(options.surface.into())
             .public_origin(&base_url)
+            .web_urls(&pages)
             .thread_since_overlap(board.database.since_overlap());
         let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&board, options, password).await?;
+        board = board.with_web_urls(&pages);
         if new.is_some() {
             tracing::info!(database = without_password(&common.database), "database created");
         }

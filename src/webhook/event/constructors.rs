@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::payload::{
-    ErasedMemberId, ErasureEventData, MessageEventData, MessageIds, PingEventData, PollEventData,
-    PostEventData, PublicView, RatingEventData, ThreadEventData, VoteEventData,
+    ErasedMemberId, ErasureEventData, EventData as _, MessageEventData, MessageIds, PingEventData,
+    PollEventData, PostEventData, PublicView, RatingEventData, ThreadEventData, VoteEventData,
 };
 use super::{Event, EventContext, EventMeta, ForumSummary, body};
+use crate::host::WebUrls;
 use crate::model::{
     Author, ContentState, DeliveryId, EventId, ForumId, LastPost, MessageId, Poll, Post, Rating,
     Thread, UserId,
@@ -72,7 +73,9 @@ macro_rules! kinds {
             #[doc = $description]
             pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
-                Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
+                let mut data = $new;
+                data.link(&meta.web_urls);
+                Self::with_data(Topic::$topic, meta, forum.cloned(), data)
             }
         )+}
 
@@ -216,5 +219,6 @@ pub(super) fn example_meta(topic: &Topic) -> EventMeta {
         id: EventId::from_valid_text("evt_3kTMd0a9bYcQxZ7LpWvJ2e".into()),
         occurred_at,
         request_id: (*topic != Topic::PING).then(|| "019bc2d1b7a05f0ce6a4d8e1f3927b64".into()),
+        web_urls: WebUrls::default(),
     }
 }

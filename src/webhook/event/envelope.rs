@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ParseError;
-use crate::host::RequestInfo;
+use crate::host::{RequestInfo, WebUrls};
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
 use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
@@ -34,8 +34,8 @@ pub struct Event {
     pub body: String,
 }
 
-/// Id, time and request of an event. Create a new value for each event.
-#[derive(Debug, PartialEq, Eq)]
+/// Id, time, request and URLs of an event. Create a new value for each event.
+#[derive(Debug)]
 pub struct EventMeta {
     /// Id of the event.
     pub id: EventId,
@@ -43,16 +43,18 @@ pub struct EventMeta {
     pub occurred_at: Timestamp,
     /// Id of the API request that caused the event; `None` for an event of a page, a command or another cause.
     pub request_id: Option<String>,
+    /// URLs of the pages for people, which the resources of the event have as `webUrl`.
+    pub(crate) web_urls: WebUrls,
 }
 
 impl EventMeta {
-    /// Generates a new id. The event has no request.
+    /// Generates a new id. The event has no request and no URLs.
     ///
     /// # Errors
     /// [`RandomError`] if the random source fails.
     pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
         let id = EventId::generate(random)?;
-        Ok(Self { id, occurred_at, request_id: None })
+        Ok(Self { id, occurred_at, request_id: None, web_urls: WebUrls::default() })
     }
 
     /// Sets the request that caused the event, such as [`Caller::request`](crate::host::Caller::request). If it is a
@@ -61,6 +63,12 @@ impl EventMeta {
     pub fn caused_by(self, request: &RequestInfo) -> Self {
         let request_id = request.record_event(&self.id).map(Into::into);
         Self { request_id, ..self }
+    }
+
+    /// Sets the URLs of the pages for people.
+    #[must_use]
+    pub fn web_urls(self, web_urls: &WebUrls) -> Self {
+        Self { web_urls: web_urls.clone(), ..self }
     }
 }
 

@@ -9,7 +9,14 @@ use serde_json::{Map, Value, json};
 
 use super::body::TEXT_FIELDS;
 use super::{Event, EventContext, ForumSummary};
+use crate::host::{Linked, WebUrls};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
+
+/// Data of an event of the library.
+pub(super) trait EventData: Serialize {
+    /// Sets `webUrl` of the resources.
+    fn link(&mut self, _: &WebUrls) {}
+}
 
 /// Data of a thread event. [`PostEventData`] and [`PollEventData`] contain it as context.
 #[derive(Serialize, JsonSchema)]
@@ -33,6 +40,12 @@ impl<'a> ThreadEventData<'a> {
     }
 }
 
+impl EventData for ThreadEventData<'_> {
+    fn link(&mut self, web_urls: &WebUrls) {
+        self.thread.link(web_urls);
+    }
+}
+
 /// Data of a post event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PostEventData<'a> {
@@ -42,6 +55,13 @@ pub(super) struct PostEventData<'a> {
     pub(super) context: ThreadEventData<'a>,
 }
 
+impl EventData for PostEventData<'_> {
+    fn link(&mut self, web_urls: &WebUrls) {
+        self.post.link(web_urls);
+        self.context.link(web_urls);
+    }
+}
+
 /// Data of a poll event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PollEventData<'a> {
@@ -49,6 +69,12 @@ pub(super) struct PollEventData<'a> {
     pub(super) poll: PublicView<'a, Poll>,
     #[serde(flatten)]
     pub(super) context: ThreadEventData<'a>,
+}
+
+impl EventData for PollEventData<'_> {
+    fn link(&mut self, web_urls: &WebUrls) {
+        self.context.link(web_urls);
+    }
 }
 
 /// Data of a vote event. It does not name the voter.
@@ -76,6 +102,12 @@ impl<'a> VoteEventData<'a> {
     }
 }
 
+impl EventData for VoteEventData<'_> {
+    fn link(&mut self, web_urls: &WebUrls) {
+        self.thread.link(web_urls);
+    }
+}
+
 /// Data of a rating event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RatingEventData<'a> {
@@ -89,12 +121,16 @@ pub(super) struct RatingEventData<'a> {
     pub(super) actor: Option<&'a Author>,
 }
 
+impl EventData for RatingEventData<'_> {}
+
 /// Data of the erasure of a member.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErasureEventData<'a> {
     /// Id of the member, without any other data.
     pub(super) member: ErasedMemberId<'a>,
 }
+
+impl EventData for ErasureEventData<'_> {}
 
 /// Id of an erased member.
 #[derive(Serialize, JsonSchema)]
@@ -114,6 +150,8 @@ pub(super) struct MessageEventData<'a> {
     pub(super) actor: (),
 }
 
+impl EventData for MessageEventData<'_> {}
+
 /// Ids of a message, its sender and its recipients.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -130,6 +168,8 @@ pub(super) struct MessageIds<'a> {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PingEventData {}
 
+impl EventData for PingEventData {}
+
 impl Event {
     /// Fields of resources that depend on the reader. Events omit them.
     #[rustfmt::skip]
@@ -138,6 +178,14 @@ impl Event {
 
 /// A resource in its state after the change, without the fields that depend on the reader.
 pub(super) struct PublicView<'a, T: Clone>(pub(super) Cow<'a, T>);
+
+impl<T: Clone + Linked> PublicView<'_, T> {
+    fn link(&mut self, web_urls: &WebUrls) {
+        if web_urls.is_set() {
+            web_urls.link(self.0.to_mut());
+        }
+    }
+}
 
 impl<T: Clone + Serialize> Serialize for PublicView<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

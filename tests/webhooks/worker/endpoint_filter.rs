@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use forum_api::model::{MessageId, UserId};
+use forum_api::runtime::OsRandom;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
 use forum_api::webhook::{Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
@@ -22,7 +23,9 @@ fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
 
 fn meta(fixture: &WorkerFixture) -> EventMeta {
     let Event { id, occurred_at, .. } = fixture.event(&Topic::MESSAGE_SENT, None);
-    EventMeta { id, occurred_at, request_id: None }
+    let mut meta = EventMeta::new(&OsRandom, occurred_at).unwrap();
+    meta.id = id;
+    meta
 }
 
 /// Adds an endpoint of this owner that subscribes to these topics.

@@ -20,6 +20,7 @@ pub async fn emit(
     let now = Timestamp::from_millis(entry.written_at);
     let mut meta =
         EventMeta::new(&OsRandom, now).map_err(|error| ReplyError::Failed(error.into()))?;
+    meta = meta.web_urls(&super::web_urls());
     if let Some(request) = request {
         meta = meta.caused_by(request);
     }

@@ -1,6 +1,6 @@
 //! Events of a transaction: commands record them, and they are written to the outbox with the change.
 
-use forum_api::host::{BoardResult, RequestInfo};
+use forum_api::host::{BoardResult, RequestInfo, WebUrls};
 use forum_api::model::Timestamp;
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
@@ -22,17 +22,19 @@ pub struct EventRecorder {
     pub request: Option<RequestInfo>,
     /// `false` if no webhook endpoint is enabled: events are then not recorded. `true` if this is not known.
     pub has_endpoints: bool,
+    web_urls: WebUrls,
     recorded: Vec<Event>,
     is_committed: bool,
 }
 
 impl EventRecorder {
-    pub const fn at(now: Timestamp) -> Self {
+    pub const fn at(now: Timestamp, web_urls: WebUrls) -> Self {
         Self {
             now,
             actor: None,
             request: None,
             has_endpoints: true,
+            web_urls,
             recorded: Vec::new(),
             is_committed: false,
         }
@@ -41,7 +43,7 @@ impl EventRecorder {
     /// Records an event, unless no webhook endpoint is enabled.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
         if self.has_endpoints {
-            let mut meta = EventMeta::new(&OsRandom, self.now)?;
+            let mut meta = EventMeta::new(&OsRandom, self.now)?.web_urls(&self.web_urls);
             if let Some(request) = &self.request {
                 meta = meta.caused_by(request);
             }

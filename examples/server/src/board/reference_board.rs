@@ -7,7 +7,7 @@ use std::sync::Arc;
 use deadpool_postgres::Pool;
 use forum_api::Language;
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BoardResult, MemberCaller};
+use forum_api::host::{BoardResult, MemberCaller, WebUrls};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
 use forum_api::store::SchemaStatus;
@@ -33,6 +33,7 @@ pub struct ReferenceBoard {
     pub(super) last_seen: LastSeenTimes,
     pub(super) rules: BoardRulesCache,
     waker: WorkerWaker,
+    web_urls: WebUrls,
 }
 
 #[derive(Clone)]
@@ -58,6 +59,7 @@ impl ReferenceBoard {
             last_seen: LastSeenTimes::default(),
             rules: BoardRulesCache::default(),
             waker: WorkerWaker(Arc::new(|| ())),
+            web_urls: WebUrls::default(),
         }
     }
 
@@ -66,6 +68,12 @@ impl ReferenceBoard {
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
+    }
+
+    /// Sets the URLs of the pages for people, which events have.
+    pub fn with_web_urls(mut self, web_urls: &WebUrls) -> Self {
+        self.web_urls = web_urls.clone();
+        self
     }
 
     /// Sets the replicas that serve reads. Without pools, the primary serves all reads.
@@ -175,12 +183,12 @@ impl ReferenceBoard {
         by: Writer,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        let clock = self.clock.clone();
+        let (clock, web_urls) = (self.clock.clone(), self.web_urls.clone());
         let (done, events): (T, Vec<Event>) = self
             .database
             .write(by, move |tx| {
                 Box::pin(async move {
-                    let mut events = EventRecorder::at(clock.now());
+                    let mut events = EventRecorder::at(clock.now(), web_urls);
                     let done = change(tx, &mut events).await?;
                     Ok((done, events.commit(tx).await?))
                 })

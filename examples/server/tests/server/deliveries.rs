@@ -179,6 +179,10 @@ fn the_log_leads_from_a_token_to_deliveries() {
     let received = receiver.next();
     let event = received.json()["event"].clone();
     assert_eq!(received.json()["requestId"], request);
+    let page = server.url(&format!("/#/threads/{}", started.json()["threadId"].as_str().unwrap()));
+    for thread in [&started.json(), &received.json()["data"]["thread"]] {
+        assert_eq!(thread["webUrl"], page);
+    }
     let shown = server.run_ok(&format!("delivery show {} --json", received.delivery()));
     assert_eq!(shown.json()["requestId"], request);
     let arguments = json!({ "threadId": started.json()["threadId"], "body": "By an agent" });
