@@ -16,9 +16,16 @@ pub(super) const STYLE_SHEET: &str = "/style.css";
 /// Path of the script below the base path. It is served without authentication, like the style sheet.
 pub(super) const SCRIPT: &str = "/script.js";
 
-/// Renders a page without navigation and without data.
+/// Renders a page without navigation in the panel and without data, with the links of the header.
 pub(super) fn bare_document(settings: &PanelSettings, title: &str, text: &str) -> Markup {
-    let body = html! { main.narrow id="main" { h1 { (title) } p { (text) } } };
+    let body = html! {
+        header { (settings.frame().header("Panel", html! {})) }
+        main.narrow id="main" {
+            h1 { (title) }
+            p { (text) }
+            @if !settings.board_url.is_empty() { p { a href=(settings.board_url) { "Back to the board" } } }
+        }
+    };
     document(settings, title, body)
 }
 

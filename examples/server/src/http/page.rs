@@ -62,12 +62,24 @@ impl Asset {
 
 /// Returns the script of the start page.
 pub fn reader_script() -> Asset {
-    Asset::new("text/javascript; charset=utf-8", include_str!("reader.js"))
+    Asset::new(
+        "text/javascript; charset=utf-8",
+        concat!(
+            include_str!("reader/client.js"),
+            include_str!("reader/elements.js"),
+            include_str!("reader/forms.js"),
+            include_str!("reader/forums.js"),
+            include_str!("reader/threads.js"),
+            include_str!("reader/members.js"),
+            include_str!("reader/search.js"),
+            include_str!("reader/page.js"),
+        ),
+    )
 }
 
 /// Returns the style sheet of the start page.
 pub fn reader_style() -> Asset {
-    Asset::new("text/css; charset=utf-8", include_str!("reader.css"))
+    Asset::new("text/css; charset=utf-8", include_str!("reader/style.css"))
 }
 
 /// Returns the start page: the board, read and written through the API, and beside it the requests to the API.
@@ -83,7 +95,7 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
             div #tools .bar hidden {
                 form #search role="search" {
                     label.visually-hidden for="q" { "Search" }
-                    input #q name="q" type="search" placeholder="Search" maxlength="200" required;
+                    input #q name="q" type="search" dir="auto" placeholder="Search" maxlength="200" required;
                     button { "Search" }
                 }
                 form #access {
@@ -99,15 +111,21 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
             main #main tabindex="-1" {
                 noscript {
                     h1 { (frame.board_name) }
-                    p { "The board of this page needs JavaScript. Switch it on, or use a page that works without it:" }
+                    p { "Reading the board here needs JavaScript. These pages work without it:" }
                     ul {
                         li { a href=(DOCS) { "API reference" } ", with commands to read and write the board" }
                         li { a href={ (API) "/forums" } { "List of forums" } ", as the API returns it" }
                         li { a href=(PANEL) { "Control panel" } ", for administrators" }
                     }
                 }
+                p #intro hidden {
+                    "A board of forum-api. Each click here is a request to its API, which the page shows. To write, use an API token: "
+                    a href={ (DOCS) "#about-authentication" } { "Get a token" }
+                    " · "
+                    a href=(DOCS) { "API reference" }
+                }
                 p #status role="status" {}
-                div #view {}
+                div #view aria-busy="true" { p.loading { "Loading…" } }
             }
             aside #api hidden aria-labelledby="requests" {
                 h2 #requests { "API requests" }

@@ -34,7 +34,8 @@ pub fn sign_in_page(
             }
             button type="submit" { "Sign in" }
         }
-        p.hint { "An operator sets a forgotten password with " code { "forum-server member password NAME" } "." }
+        p.hint { "For administrators of the board. Members read and write on the " a href="/" { "start page" } "." }
+        p.hint { "Forgot your password? An operator sets a new one with " code { "forum-server member password NAME" } "." }
     };
     page(status, frame, "Panel", "Sign in", content)
 }

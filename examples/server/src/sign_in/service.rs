@@ -30,6 +30,7 @@ use super::page::sign_in_page;
 use super::session::{self, Cookie, SessionId};
 use super::throttle::{Attempt, Throttle};
 use crate::board::ReferenceBoard;
+use crate::board::access::groups::Group;
 use crate::board::accounts::devices;
 use crate::http::page::add_page_headers;
 
@@ -81,6 +82,7 @@ enum SignInError {
     Throttled(Duration),
     Busy,
     InvalidCredentials,
+    NotAdministrator,
     Failed(BoardError),
 }
 
@@ -129,11 +131,14 @@ impl SignIn {
         self.0.panel_checks.acquire().await.ok()
     }
 
-    /// Begins a new session and ends the browser's previous ones, which prevents session fixation. Returns the cookies of
+    /// Begins a new session of an administrator and ends the browser's previous ones, which prevents session fixation. Returns the cookies of
     /// the session and of the browser.
     async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<[String; 2], SignInError> {
         self.check_origin(head)?;
         let account = self.account(head, form).await?;
+        if !account.groups.contains(Group::Administrators) {
+            return Err(SignInError::NotAdministrator);
+        }
         let previous = self.sessions(head);
         let session = session::begin(&self.0.board, account, &previous).await?;
         let device = self.device_cookie(form).issue(&session.device_key)?;
@@ -318,6 +323,7 @@ impl SignInError {
                 }
             }
             Self::InvalidCredentials => tracing::warn!("sign-in failed: invalid credentials"),
+            Self::NotAdministrator => tracing::warn!("sign-in refused: not an administrator"),
             Self::ForeignForm | Self::UnreadableForm => {}
         }
         response
@@ -325,7 +331,7 @@ impl SignInError {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::ForeignForm => StatusCode::FORBIDDEN,
+            Self::ForeignForm | Self::NotAdministrator => StatusCode::FORBIDDEN,
             Self::UnreadableForm => StatusCode::BAD_REQUEST,
             Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::InvalidCredentials => StatusCode::UNAUTHORIZED,
@@ -342,6 +348,9 @@ impl SignInError {
             Self::UnreadableForm => "The form could not be read. Try again.",
             Self::Throttled(_) => "Too many attempts. Try again in five minutes.",
             Self::InvalidCredentials => "Incorrect username or password.",
+            Self::NotAdministrator => {
+                "This account is not an administrator. The control panel is for administrators."
+            }
             Self::Busy => "Too many members are signing in. Try again in a moment.",
             Self::Failed(error) if error.retry_after().is_none() => "An internal error occurred.",
             Self::Failed(_) => "The server is overloaded. Try again in a moment.",

@@ -85,10 +85,16 @@ fn failures_lock_a_name_for_the_address_prefix_that_a_proxy_names() {
 fn the_panel_is_hidden_from_members_who_are_not_administrators() {
     let server = Server::new(&[]);
     server.run_ok_with_input("member password mod --password-stdin", "secret-1\n");
-    let session = cookie(&sign_in(&server, "mod", "secret-1"));
-    assert_eq!(page(&server, &session, "/panel/tokens").status, 404);
+    let refused = sign_in(&server, "mod", "secret-1");
+    assert_eq!((refused.status, refused.header("set-cookie")), (403, None));
+    assert!(refused.body.contains("This account is not an administrator."), "{refused:?}");
     server.run_ok("member groups mod members,administrators");
+    let session = cookie(&sign_in(&server, "mod", "secret-1"));
     assert_eq!(page(&server, &session, "/panel/tokens").status, 200);
+    server.run_ok("member groups mod members");
+    let hidden = page(&server, &session, "/panel/tokens");
+    assert_eq!(hidden.status, 404);
+    assert!(hidden.body.contains(r#"<a href="/">Back to the board</a>"#), "{hidden:?}");
 }
 
 #[test]

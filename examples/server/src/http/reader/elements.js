@@ -1,0 +1,114 @@
+
+// Elements of the views.
+
+const MAX_WORDS = 32  // Of a search. A link can have more.
+// A letter of a script that is written without spaces.
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Hang}]/u
+
+/// Creates an element. A text is never parsed as HTML.
+function element(name, attributes, ...children) {
+  const created = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value)
+    else if (value === true) created.setAttribute(key, "")
+    else if (value !== false && value != null) created.setAttribute(key, value)
+  }
+  created.append(...children.flat(Infinity).filter((child) => child != null && child !== false))
+  return created
+}
+
+const link = (path, ...children) => element("a", { href: `#${path}` }, ...children)
+const button = (text, onclick) => element("button", { type: "button", class: "quiet", onclick }, text)
+const time = (text) => element("time", { datetime: text }, new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }))
+const count = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`
+const badge = (text) => element("span", { class: "badge" }, text.replaceAll("_", " "))
+const stateBadge = (state) => state !== "visible" && badge(state)
+const folded = (summary, ...content) => element("details", {}, element("summary", {}, summary), ...content)
+const facts = (...content) => element("p", { class: "facts" }, ...content)
+
+/// Renders a text that a member has written, in its own direction.
+const written = (text) => element("bdi", {}, text)
+
+/// Returns the public address of a resource, or its address on this page if this page has another origin.
+const permalink = ({ webUrl }, path) => webUrl?.startsWith(`${location.origin}/`) ? webUrl : `#${path}`
+
+/// Renders a member with a link to the profile.
+function member(author) {
+  return author ? link(encoded`/members/${author.userId}`, written(author.username)) : "a former member"
+}
+
+/// Renders a part of the view that needs another request. The view does not wait for it.
+function later(promise, render) {
+  const place = element("span", { hidden: true })
+  const fill = (content) => {
+    place.replaceWith(...[render(content)].flat().filter(Boolean))
+    restorePosition()
+  }
+  promise.then(fill, () => place.remove())
+  return place
+}
+
+const previous = new StoredMap("previous")  // Addresses of the previous pages of lists, by address.
+
+/// Renders a page of a list, with links to the pages before and after it. `start` is the address of the first page.
+function list(start, page, items, empty) {
+  const next = page.next && `${start}${start.includes("?") ? "&" : "?"}${new URLSearchParams({ after: page.next })}`
+  if (next) previous.set(next, address())
+  const before = previous.get(address())
+  const first = address() !== start && start
+  return [
+    items.length ? element("ol", { class: "items" }, items) : element("p", { class: "empty" }, empty, " ", !me && "A token may show more."),
+    paging(first && link(first, "First page"), before && link(before, "Previous page"), next && link(next, "Next page")),
+  ]
+}
+
+function paging(...links) {
+  return links.some(Boolean) && element("p", { class: "paging" }, ...links)
+}
+
+/// The API renders posts without scripts, styles and HTML of members. The content security policy forbids scripts and
+/// images as well: a link replaces each image.
+function rendered(html, mark = (text) => [text]) {
+  const template = document.createElement("template")
+  template.innerHTML = html
+  for (const block of template.content.querySelectorAll("p, li, blockquote, h3, h4, h5, h6, th, td")) block.dir = "auto"
+  for (const image of template.content.querySelectorAll("img")) {
+    const { hostname } = new URL(image.src, location)
+    const text = `picture: ${image.alt || "without a description"} (${hostname})`
+    image.replaceWith(image.closest("a") ? text : element("a", { href: image.src, rel: "nofollow noreferrer" }, text))
+  }
+  const texts = document.createTreeWalker(template.content, NodeFilter.SHOW_TEXT)
+  const found = []
+  while (texts.nextNode()) found.push(texts.currentNode)
+  for (const text of found) text.replaceWith(...mark(text.data))
+  return element("div", { class: "body" }, template.content)
+}
+
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
+
+/// Returns a function that splits a text at the words of a search and marks them. Case and accents do not matter.
+function marker(q) {
+  const words = fold(q ?? "").replace(/(^|\s)-("[^"]*"|\S+)/g, " ").match(/[\p{L}\p{N}]+/gu)?.slice(0, MAX_WORDS)
+  if (!words) return (text) => [text]
+  const patterns = words.map((word) => UNSPACED.test(word) ? word : `(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`)
+  const pattern = new RegExp(patterns.join("|"), "gu")
+  return (text) => {
+    const starts = []  // The position in the text of each unit of the folded text.
+    let folded = "", position = 0
+    for (const character of text) {
+      const units = fold(character)
+      for (let unit = 0; unit < units.length; unit++) starts.push(position)
+      folded += units
+      position += character.length
+    }
+    starts.push(text.length)
+    const parts = []
+    let end = 0
+    for (const { index, 0: { length } } of folded.matchAll(pattern)) {
+      const [from, to] = [starts[index], starts[index + length]]
+      parts.push(text.slice(end, from), element("mark", {}, text.slice(from, to)))
+      end = to
+    }
+    return [...parts, text.slice(end)]
+  }
+}

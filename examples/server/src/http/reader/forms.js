@@ -1,0 +1,77 @@
+
+// Forms. What a member has typed remains until it is sent: through other views, a reload, and the end of a token.
+
+const drafts = new StoredMap("drafts")  // Values of the fields of forms, by the name of the draft.
+const sending = new Set()  // Names of the drafts whose request has no response yet.
+
+/// Returns a form. It keeps its texts and the focus when its request is refused. A form with the name of a draft restores
+/// and keeps its fields, and while one view sends the draft no other one does.
+function form(label, fields, send, draft) {
+  const problem = element("p", { class: "error", role: "alert" })
+  const sender = element("button", {}, label)
+  const created = element("form", { "data-draft": draft }, ...fields, problem, sender)
+  if (draft) {
+    restore(created)
+    created.addEventListener("input", () => keep(created))
+    if (sending.has(draft)) sender.ariaDisabled = "true"
+  }
+  created.addEventListener("submit", async (event) => {
+    event.preventDefault()
+    if (sender.ariaDisabled) return
+    sender.ariaDisabled = "true"
+    problem.textContent = ""
+    sending.add(draft)
+    try {
+      const then = await send(new FormData(created))
+      if (draft) discard(draft)
+      if (created.isConnected) await then?.()
+      else announce("Sent")
+    } catch (error) {
+      if (error.status === 401 && token) return await forget("The token is no longer valid. What you wrote is kept in this tab.")
+      const names = new Set([...created.elements].filter((field) => field.type !== "hidden" && field.name).map((field) => field.name))
+      problem.textContent = names.size > 1 ? error.message : error.message.replace(/^\w+: /, "")
+    } finally {
+      sending.delete(draft)
+      sender.ariaDisabled = null
+      for (const other of formsOf(draft)) other.querySelector("button:not([type])").ariaDisabled = null
+    }
+  })
+  return created
+}
+
+const formsOf = (draft) => [...document.forms].filter((one) => draft && one.dataset.draft === draft)
+const fieldsOf = (of) => [...of.elements].filter((field) => field.name && field.type !== "radio" && field.type !== "checkbox")
+
+/// Stores the fields of a form.
+function keep(of) {
+  drafts.set(of.dataset.draft, Object.fromEntries(fieldsOf(of).map((field) => [field.name, field.value])))
+}
+
+/// Fills the fields of a form with its draft.
+function restore(of) {
+  const draft = drafts.get(of.dataset.draft)
+  for (const field of fieldsOf(of)) field.value = draft?.[field.name] ?? field.value
+}
+
+/// Removes a draft that was sent, also from the forms of the view that is shown.
+function discard(draft) {
+  drafts.set(draft, null)
+  for (const one of formsOf(draft)) {
+    one.reset()
+    one.dispatchEvent(new Event("restored"))
+  }
+}
+
+function textarea(id, label, text = "") {
+  const area = element("textarea", { id, name: "body", rows: "5", dir: "auto", required: true })
+  area.value = text
+  return [element("label", { for: id }, label), area]
+}
+
+function input(id, label, attributes = {}) {
+  return [element("label", { for: id }, label), element("input", { id, name: id, dir: "auto", ...attributes })]
+}
+
+function checkbox(name, label) {
+  return element("label", { class: "option" }, element("input", { type: "checkbox", name }), ` ${label}`)
+}
