@@ -100,7 +100,7 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
         "Token required",
         "<code>posts:write</code>",
         "Cost 5 units",
-        "curl -X POST '",
+        "curl -X POST \\\n  ",
         "href=\"#error-VALIDATION\"",
         "href=\"#schema-Post\"",
         "Requires the scope <code>subscriptions:write</code>.",

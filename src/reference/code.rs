@@ -162,10 +162,12 @@ impl SampleRequest {
 
     fn curl(&self) -> String {
         let mut lines = Vec::new();
-        lines.push(match &*self.method {
-            "GET" => format!("curl '{BASE_URL}{}'", self.target),
-            method => format!("curl -X {method} '{BASE_URL}{}'", self.target),
-        });
+        let url = format!("'{BASE_URL}{}'", self.target);
+        match &*self.method {
+            "GET" => lines.push(format!("curl {url}")),
+            // The URL is long enough for a line of its own.
+            method => lines.extend([format!("curl -X {method}"), url]),
+        }
         if self.sends_token {
             lines.push("-H \"Authorization: Bearer $FORUM_TOKEN\"".into());
         }

@@ -377,7 +377,7 @@ function showSamples(form) {
 }
 
 function curl({ method, url, headers, body, json }) {
-    const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${shell(url)}`];
+    const lines = method === "GET" ? [`curl ${shell(url)}`] : [`curl -X ${method}`, shell(url)];
     for (const [name, value] of headers) {
         lines.push(`-H ${value.curl ? `"${name}: ${value.curl}"` : shell(`${name}: ${value}`)}`);
     }

@@ -87,7 +87,7 @@ def samples(page: Page, server: Server) -> None:
         expect(page.locator(f"#listForums input[value='{language}']")).to_be_checked()
     section.locator(".samples").get_by_role("button", name="Copy").locator("visible=true").click()
     expect(section.get_by_role("button", name="Copied")).to_have_count(1)
-    assert page.evaluate("navigator.clipboard.readText()").startswith(f"curl -X POST '{url}")
+    assert page.evaluate("navigator.clipboard.readText()").startswith(f"curl -X POST \\\n  '{url}")
 
 
 def requests(page: Page, server: Server) -> None:
