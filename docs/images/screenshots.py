@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, "tests/browser")
 
@@ -21,22 +21,29 @@ TOKENS = [
 ]
 
 
-def main(program: str) -> None:
+def take(browser: Browser, server: Server, folder: Path) -> None:
     """Takes each screenshot of a new demo board."""
+    for owner, label, scopes, days in TOKENS:
+        expiry = ["--expires-in-days", days] if days else []
+        server.command(
+            "token", "issue", "--owner", owner, "--label", label, "--scopes", scopes, *expiry,
+            "--password-stdin", given=f"{server.password}\n",
+        )
+    for scheme in ("light", "dark"):
+        page = browser.new_page(base_url=server.address, color_scheme=scheme)
+        panel(page, server.password, folder / f"panel-{scheme}.png")
+        reference(page, folder / f"reference-{scheme}.png")
+        page.context.close()
+    page = browser.new_page(base_url=server.address)
+    forum(page, server.token, folder)
+    page.context.close()
+
+
+def main(program: str) -> None:
     with Server(program) as server, sync_playwright() as playwright:
-        for owner, label, scopes, days in TOKENS:
-            expiry = ["--expires-in-days", days] if days else []
-            server.command(
-                "token", "issue", "--owner", owner, "--label", label, "--scopes", scopes, *expiry,
-                "--password-stdin", given=f"{server.password}\n",
-            )
         # The sandbox of Chromium is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        for scheme in ("light", "dark"):
-            page = chromium.new_page(base_url=server.address, color_scheme=scheme)
-            panel(page, server.password, FOLDER / f"panel-{scheme}.png")
-            reference(page, FOLDER / f"reference-{scheme}.png")
-        forum(chromium.new_page(base_url=server.address), server.token)
+        take(chromium, server, FOLDER)
         chromium.close()
 
 
@@ -50,19 +57,22 @@ def panel(page: Page, password: str, picture: Path) -> None:
     page.screenshot(path=picture)
 
 
-def forum(page: Page, token: str) -> None:
-    """A member's vote and its requests, in both schemes."""
-    page.set_viewport_size({"width": 1280, "height": 800})
+def forum(page: Page, token: str, folder: Path) -> None:
+    """A thread with a member's vote, and its requests, in both schemes."""
+    page.set_viewport_size({"width": 1280, "height": 720})
     page.goto("/#/threads/16")
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Use token").click()
     page.get_by_label("Green tea").check()
     page.get_by_role("button", name="Vote").click()
     page.get_by_text("your vote").wait_for()
-    page.locator("#calls li:has(.post)").get_by_text("JSON of the response").click()
+    page.goto("/#/")
+    page.get_by_role("heading", name="Forums").wait_for()
+    page.goto("/#/threads/16")
+    page.get_by_text("your vote").wait_for()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.screenshot(path=FOLDER / f"forum-{scheme}.png")
+        page.screenshot(path=folder / f"forum-{scheme}.png")
 
 
 def reference(page: Page, picture: Path) -> None:
@@ -72,4 +82,5 @@ def reference(page: Page, picture: Path) -> None:
     page.screenshot(path=picture)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

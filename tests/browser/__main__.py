@@ -12,6 +12,7 @@ import accessibility
 import cors
 import forged
 import pages
+import pictures
 import reader
 import reference
 import samples
@@ -84,6 +85,11 @@ def with_a_long_name(browser: Browser) -> None:
             reader.frame(page, server, name)
 
 
+def for_the_readme(browser: Browser) -> None:
+    with Server(PROGRAM) as server:
+        pictures.run(browser, server)
+
+
 def with_forged_forms(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver:
         page = browser.new_page()
@@ -115,6 +121,7 @@ PARTS = (
     with_a_long_name,
     with_forged_forms,
     from_other_origins,
+    for_the_readme,
 )
 
 # Preferences that replace the emulation of media, which Playwright does not have for Firefox.
@@ -136,6 +143,7 @@ FIREFOX: dict[Part, Preferences | str] = {
     with_a_long_name: FORCED,
     with_forged_forms: LIGHT,
     from_other_origins: LIGHT,
+    for_the_readme: "the pictures are those of Chromium",
 }
 
 
