@@ -423,6 +423,19 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
+/// The document describes a type or a field with the first paragraph of its documentation.
+#[test]
+fn descriptions_of_schemas_are_doc_comments() {
+    for file in files("src") {
+        let text = read(&file);
+        let found = text.split("#[schemars(").skip(1).find(|attribute| {
+            let attribute = attribute.split(")]").next().unwrap_or_default();
+            attribute.split([',', '\n']).any(|part| part.trim_start().starts_with("description ="))
+        });
+        assert_eq!(found, None, "{file}");
+    }
+}
+
 #[test]
 fn every_feature_is_documented_and_none_is_on_by_default() {
     let manifest = read("Cargo.toml");

@@ -3,17 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::first_paragraph;
 use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 const EXAMPLE: &str = "k3Jv0cZbpw4xNzY5ODYwODAwMDAwLjE3";
 
-/// Opaque text with which a client continues a list, valid only for the list that returned it.
+/// An opaque cursor, valid only for the list that returned it.
 ///
 /// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(
     inline,
-    description = "An opaque cursor, valid only for the list that returned it.",
+    transform = first_paragraph,
     extend("maxLength" = 200, "examples" = [EXAMPLE])
 )]
 pub struct Cursor(String);
@@ -48,9 +49,11 @@ impl_from_str!(Cursor);
 impl_as_str!(Cursor);
 impl_serde_str!(Cursor);
 
-/// Page of a list, as clients receive it. A host returns a [`Page`](super::Page).
+/// A page of a list.
+///
+/// Clients receive it; a host returns a [`Page`](super::Page).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page", description = "A page of a list.")]
+#[schemars(rename = "{T}Page", transform = first_paragraph)]
 pub struct CursorPage<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,

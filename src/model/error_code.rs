@@ -4,6 +4,7 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 use crate::scope::Surface;
 
@@ -139,8 +140,10 @@ impl ErrorBody {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorObject {
-    /// Stable, machine-readable code: an [`ErrorCode`], or a code of a later version.
-    #[schemars(description = "Stable, machine-readable code; see the table of errors.")]
+    /// Stable, machine-readable code; see the table of errors.
+    ///
+    /// The text of an [`ErrorCode`], or a code of a later version.
+    #[schemars(transform = first_paragraph)]
     pub code: String,
     /// Text for people, in the board's language.
     pub message: String,

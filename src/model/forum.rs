@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{Extra, ForumId, Timestamp};
 
 /// A forum. Counts include visible content of the forum itself, without its sub-forums.
@@ -11,31 +12,25 @@ use super::{Extra, ForumId, Timestamp};
 /// agrees with [`create_thread`](crate::host::Board::create_thread): it is `false` for guests.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(
-    description = "A forum. Counts include visible content of the forum itself, without its sub-forums."
-)]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Forum {
     /// The forum's id.
     pub forum_id: ForumId,
-    /// Id of the nearest ancestor that the caller can see.
+    /// Id of the nearest ancestor that the caller can see; null for a top-level forum.
     ///
-    /// `None` for a top-level forum. The host must determine this ancestor, because the host's list omits hidden
+    /// The host must determine this ancestor, because the host's list omits hidden
     /// forums. The library replaces a parent that is not in the list with null.
-    #[schemars(
-        description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
-    )]
+    #[schemars(transform = first_paragraph)]
     pub parent_id: Option<ForumId>,
     /// The forum's title.
     pub title: String,
     /// Description; can be empty.
     pub description: String,
-    /// Position among the sibling forums that the caller can see, from 1. The library numbers them in the order of
-    /// the host's list.
-    #[schemars(
-        description = "Position among the sibling forums that the caller can see, from 1.",
-        extend("minimum" = 1)
-    )]
+    /// Position among the sibling forums that the caller can see, from 1.
+    ///
+    /// The library numbers them in the order of the host's list.
+    #[schemars(transform = first_paragraph, extend("minimum" = 1))]
     pub position: u32,
     /// Number of visible threads.
     pub thread_count: u64,
@@ -45,9 +40,10 @@ pub struct Forum {
     pub last_activity_at: Option<Timestamp>,
     /// `true` if the caller may start a thread in the forum.
     pub can_start_thread: bool,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
@@ -91,9 +87,8 @@ impl Forum {
     }
 }
 
-/// The list of forums, as clients receive it. It has no pages.
+/// The list of forums. It has no pages.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[schemars(description = "The list of forums. It has no pages.")]
 pub struct ForumList {
     /// The forums. Parents come before their children, siblings are ordered by position.
     pub items: Vec<Forum>,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{Member, Timestamp};
 
 /// The host's part of `GET /me`. The library adds scopes and token.
@@ -22,10 +23,12 @@ impl OwnAccount {
     }
 }
 
-/// The token of the request. The library builds it from the stored token.
+/// The token of the request.
+///
+/// The library builds it from the stored token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "The token of the request.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct TokenInfo {
     /// Label of the token, at most 100 characters; can be empty.
@@ -36,10 +39,12 @@ pub struct TokenInfo {
     pub expires_at: Option<Timestamp>,
 }
 
-/// The token's owner, scopes and expiry. The library builds it from the token and the host's [`OwnAccount`].
+/// The token's owner, scopes and expiry.
+///
+/// The library builds it from the token and the host's [`OwnAccount`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "The token's owner, scopes and expiry.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Me {
     /// The token's owner.

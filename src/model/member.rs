@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{Extra, Timestamp, UserId};
 
 /// A member's public profile.
@@ -11,7 +12,7 @@ use super::{Extra, Timestamp, UserId};
 /// member still has a profile; a removed account has none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A member's public profile.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Member {
     /// The member's id.
@@ -30,9 +31,10 @@ pub struct Member {
     pub post_count: u64,
     /// Sum of the member's ratings.
     pub reputation: i64,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{Author, BodyExtra, Extra, MessageId, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
@@ -23,9 +24,7 @@ pub enum Folder {
 /// copies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(
-    description = "A private message without its text. The sender and each recipient have their own copy with its own id."
-)]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct MessageSummary {
     /// The id of the caller's copy.
@@ -47,9 +46,10 @@ pub struct MessageSummary {
     pub read_at: Option<Timestamp>,
     /// `true` if the sender asked for a read receipt.
     pub receipt_requested: bool,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
@@ -169,11 +169,10 @@ pub struct MessageFilter {
 #[schemars(rename = "MessageInput")]
 #[non_exhaustive]
 pub struct NewMessage {
-    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::partition`] separates ids
-    /// and names.
-    #[schemars(
-        description = "The recipients, at least one. A recipient that is named twice counts once."
-    )]
+    /// The recipients, at least one. A recipient that is named twice counts once.
+    ///
+    /// [`UserRef::partition`] separates ids and names.
+    #[schemars(transform = first_paragraph)]
     pub to: Vec<UserRef>,
     /// The subject. The board rejects a missing or empty subject.
     #[serde(default)]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
 
 /// An option of a poll.
@@ -34,7 +35,7 @@ impl PollOption {
 /// may see.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Poll {
     /// The poll's id.
@@ -223,7 +224,7 @@ impl PollOptionUpdate {
 /// The library rejects an update without a change: at least one field besides `expected_version` must be set.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]
+#[schemars(transform = first_paragraph)]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
 pub struct PollUpdate {
@@ -243,15 +244,14 @@ pub struct PollUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
-    /// Time at which the poll closes. A time in the past closes the poll at once. If the closing time is removed, a
-    /// closed poll opens again.
+    /// Time at which the poll closes, in RFC 3339; a time in the past closes it at once, null removes the closing time.
+    ///
+    /// If the closing time is removed, a closed poll opens again.
     #[serde(skip_serializing_if = "FieldUpdate::is_keep")]
-    #[schemars(
-        description = "Time at which the poll closes, in RFC 3339; a time in the past closes it at once, null removes the closing time."
-    )]
+    #[schemars(transform = first_paragraph)]
     pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
-    /// version is not checked. The header `If-Match` is ignored.
+    /// version is not checked. A request with the header `If-Match` is a 400.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::serde_helpers::remove_examples;
+use super::serde_helpers::{first_paragraph, remove_examples};
 use super::{
     Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp, json_text,
 };
 
-/// A post.
+/// A post of a thread: the first post, or a reply.
 ///
 /// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return
 /// both formats. The board must sanitise `body_html`, because the library sends it unchanged. Only the serializers of
@@ -40,7 +40,7 @@ use super::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A post of a thread: the first post, or a reply.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Post {
     /// The post's id.
@@ -50,14 +50,12 @@ pub struct Post {
     /// Number in the thread, from 1. Numbers are stable and can have gaps.
     #[schemars(extend("minimum" = 1))]
     pub number: u64,
-    /// The post in the same thread that this post replies to; null if it replies to the thread itself, or if the caller
-    /// cannot see that post.
+    /// Id of the post in the same thread that this post replies to; null if it replies to the thread itself, or if the
+    /// caller cannot see that post.
     ///
     /// The library does not check the visibility of that post. For a webhook event, set the field only if every
     /// caller who can see the forum can also see the answered post.
-    #[schemars(
-        description = "Id of the post in the same thread that this post replies to; null if it replies to the thread itself, or if the caller cannot see that post."
-    )]
+    #[schemars(transform = first_paragraph)]
     pub in_reply_to: Option<PostId>,
     /// The author; null if the account no longer exists, and in a deleted post for callers who are not moderators.
     pub author: Option<Author>,
@@ -83,9 +81,10 @@ pub struct Post {
     pub can_delete: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none, and in a deleted post for callers who are not moderators.
     pub extra: Option<Extra>,
@@ -369,11 +368,11 @@ pub struct NewPost {
     /// Id of the post in the thread to reply to; null to reply to the thread itself. Boards that do not support replies to
     /// posts ignore this field.
     pub in_reply_to: Option<PostId>,
-    /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
-    /// `subscriptions:write`.
-    #[schemars(
-        description = "`true` to subscribe the author to the thread. This requires a further scope; without it the response is 403 `missing_scope`. Default: `false`."
-    )]
+    /// `true` to subscribe the author to the thread. This requires a further scope; without it the response is 403
+    /// `missing_scope`. Default: `false`.
+    ///
+    /// The library checks that the token has the scope `subscriptions:write`.
+    #[schemars(transform = first_paragraph)]
     pub subscribe: bool,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
@@ -392,14 +391,12 @@ impl NewPost {
     }
 }
 
-/// Body of `PATCH /threads/{threadId}/posts/{postId}`. Omitted fields keep their value.
+/// Body of `PATCH /threads/{threadId}/posts/{postId}`: at least `body` or `title`. Omitted fields keep their value.
 ///
-/// The library rejects an update without a change: `body` or `title` must be set.
+/// The library rejects an update without a change.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(
-    description = "Body of `PATCH /threads/{threadId}/posts/{postId}`: at least `body` or `title`. Omitted fields keep their value."
-)]
+#[schemars(transform = first_paragraph)]
 #[schemars(extend("not" = {"patternProperties": {"^(body|title)$": {"type": "null"}}}))]
 #[non_exhaustive]
 pub struct PostUpdate {
@@ -411,7 +408,7 @@ pub struct PostUpdate {
     /// Reason for the edit; null for an edit without a reason. The board limits its length.
     pub reason: Option<String>,
     /// The version of the post that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is
-    /// omitted, the version is not checked. The header `If-Match` is ignored.
+    /// omitted, the version is not checked. A request with the header `If-Match` is a 400.
     pub expected_version: Option<i64>,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
@@ -12,7 +13,7 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A reputation rating of a member.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Rating {
     /// The rating's id.

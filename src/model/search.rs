@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
+use super::serde_helpers::first_paragraph;
 use super::{
     Author, DateRange, Expected, ForumId, PostId, SearchQuery, ThreadId, Timestamp, UserRef,
 };
 
-/// Kind of the hit. A client skips a hit of a kind that it does not know.
+/// Kind of the hit. Skip a hit of a kind that you do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(description = "Kind of the hit. Skip a hit of a kind that you do not know.")]
 #[non_exhaustive]
 pub enum SearchHitKind {
     /// One hit for each thread.
@@ -25,7 +25,7 @@ pub enum SearchHitKind {
 /// the first post of the thread. The library removes hits whose `forum_id` the caller cannot see.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A hit of a full-text search.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct SearchHit {
     /// Kind of the hit.
@@ -44,15 +44,16 @@ pub struct SearchHit {
     pub created_at: Timestamp,
     /// Plain text around the match, or the beginning of the post.
     pub excerpt: String,
-    /// Relevance; higher is better. 0 for a search without a query.
+    /// Relevance; higher is better. 0 for a search without `q`.
     ///
     /// The score must be finite: JSON cannot represent other numbers, and the response would be a 500.
-    #[schemars(description = "Relevance; higher is better. 0 for a search without `q`.")]
+    #[schemars(transform = first_paragraph)]
     #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
 }
 
@@ -143,8 +144,10 @@ pub enum SearchSort {
     Oldest,
 }
 
-/// Filters and order of `GET /search`. Omitted filters do not restrict the hits. A search has a query, an author, or both:
-/// without a query its hits are the author's posts.
+/// Filters and order of `GET /search`.
+///
+/// Omitted filters do not restrict the hits. A search has a query, an author, or both: without a query its hits are the
+/// author's posts.
 ///
 /// ```
 /// use forum_api::model::{DateRange, ForumId, List, SearchFilter, SearchQuery, SearchSort};
@@ -157,7 +160,7 @@ pub enum SearchSort {
 /// ```
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(description = "Filters and order of `GET /search`.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct SearchFilter {
     /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches

@@ -1,6 +1,7 @@
 //! Helpers for schemas and texts ([protocol](crate::guide::protocol), section 6).
 
 use schemars::Schema;
+use serde_json::Value;
 
 /// Implements a schema that is inlined at each use of the type.
 macro_rules! inline_schema {
@@ -22,6 +23,14 @@ macro_rules! inline_schema {
 }
 
 pub(super) use inline_schema;
+
+/// Keeps the first paragraph of a description, which is that of the wire format. The others are for Rust.
+pub(crate) fn first_paragraph(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        let end = description.find("\n\n");
+        description.truncate(end.unwrap_or(description.len()));
+    }
+}
 
 /// Removes the examples of a parameter: a value of another board would select nothing, or be refused.
 pub(super) fn remove_examples(schema: &mut Schema) {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::serde_helpers::first_paragraph;
 use super::{ForumId, TargetId, ThreadId, Timestamp};
 
 /// Kind of the subscription's target.
@@ -57,7 +58,7 @@ impl SubscriptionTarget {
 /// so that they reappear when the caller can see the forum again.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A subscription to a thread or a forum.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Subscription {
     /// Kind of the subscription's target.

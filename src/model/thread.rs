@@ -3,27 +3,25 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::serde_helpers::remove_examples;
+use super::serde_helpers::{first_paragraph, remove_examples};
 use super::{Author, BodyExtra, Extra, ForumId, NewPoll, PollId, PostId, ThreadId, Timestamp};
 
-/// Publication state of a thread or post. `Deserialize` reads the state of a later version as
-/// [`Deleted`](Self::Deleted), because a client must not show such content.
+/// Publication state of a thread or post. Treat a state that you do not know like `deleted`.
+///
+/// `Deserialize` reads the state of a later version as [`Deleted`](Self::Deleted), because a client must not show such content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(
-    description = "Publication state of a thread or post. Treat a state that you do not know like `deleted`."
-)]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub enum ContentState {
     /// Visible to every caller who can see the forum.
     Visible,
     /// Visible to its author and to moderators.
     AwaitingApproval,
-    /// Soft-deleted; visible to moderators. On a board that leaves places, a reply in this state is also visible to
-    /// other callers who see its thread, without author and texts ([`Post`](super::Post)).
-    #[schemars(
-        description = "Soft-deleted; visible to moderators. On some boards other callers see a deleted reply without author and texts."
-    )]
+    /// Soft-deleted; visible to moderators. On some boards other callers see a deleted reply without author and texts.
+    ///
+    /// A [`Post`](super::Post) in this state without author and texts is a place.
+    #[schemars(transform = first_paragraph)]
     #[serde(other)]
     Deleted,
 }
@@ -75,7 +73,7 @@ impl LastPost {
 /// thread.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A thread's metadata.")]
+#[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct Thread {
     /// The thread's id.
@@ -108,9 +106,10 @@ pub struct Thread {
     pub can_reply: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
-    /// Absolute URL of the page for people; `None` lets the library set it from
-    /// [`Environment::web_urls`](crate::Environment::web_urls).
-    #[schemars(description = "Absolute URL of the page for people; null if the board has none.")]
+    /// Absolute URL of the page for people; null if the board has none.
+    ///
+    /// `None` lets the library set it from [`Environment::web_urls`](crate::Environment::web_urls).
+    #[schemars(transform = first_paragraph)]
     pub web_url: Option<String>,
     /// Fields that only this board has; null if there are none.
     pub extra: Option<Extra>,
@@ -195,11 +194,11 @@ pub struct NewThread {
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
-    /// `subscriptions:write`.
-    #[schemars(
-        description = "`true` to subscribe the author to the thread. This requires a further scope; without it the response is 403 `missing_scope`. Default: `false`."
-    )]
+    /// `true` to subscribe the author to the thread. This requires a further scope; without it the response is 403
+    /// `missing_scope`. Default: `false`.
+    ///
+    /// The library checks that the token has the scope `subscriptions:write`.
+    #[schemars(transform = first_paragraph)]
     pub subscribe: bool,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).

@@ -290,6 +290,8 @@ async fn a_tool_describes_its_operation() {
         assert_eq!(properties.contains_key("idempotencyKey"), is_post, "{name}");
         assert_eq!(input["type"], "object");
         assert_eq!(tool.get("outputSchema").is_none(), row.success == 204);
+        // Hosts check results, which can have the values of a later version.
+        assert!(!tool["outputSchema"].to_string().contains("\"enum\""), "{name}");
         let annotations = &tool["annotations"];
         let is_read = row.method == "GET" && name != "openMessage";
         assert_eq!(annotations["readOnlyHint"], is_read, "{name}");

@@ -58,7 +58,7 @@ def receive_two() -> list[Delivery]:
     return received
 
 
-def changed(delivery: Delivery, **headers: str) -> Delivery:
+def changed(delivery: Delivery, /, **headers: str) -> Delivery:
     """Replaces headers `x-forum-…`."""
     named = {f"x-forum-{name}": value for name, value in headers.items()}
     return {**delivery, "headers": delivery["headers"] | named}

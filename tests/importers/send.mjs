@@ -90,10 +90,10 @@ async function* importBruno() {
 // The importer accepts version 3.0 only, with a warning for a later one. It has no values for variables of paths, and
 // invents all others.
 async function* importInsomnia() {
-    const warn = console.warn;
-    console.warn = () => {};
+    const { log } = console;
+    console.log = () => {};
     const { resources } = (await convert(text)).data;
-    console.warn = warn;
+    console.log = log;
     const { base_path, host, scheme } = resources.find(({ name }) => name === "OpenAPI env").data;
     for (const { name, method, url, parameters, headers, body } of resources.filter(({ _type }) => _type === "request")) {
         const operation = operations.get(name);
@@ -123,9 +123,10 @@ for await (const { operation, method, url, query, headers, body } of importers[a
     if (!isSent) continue;
     const target = new URL(url);
     query.forEach(([name, value]) => target.searchParams.append(name, value));
-    const authorization = `Bearer ${env.TOKEN}`;
-    const content = body === undefined ? {} : { "content-type": "application/json" };
-    const response = await fetch(target, { method, headers: { ...Object.fromEntries(headers), ...content, authorization }, body });
+    const all = new Headers(headers);
+    all.set("authorization", `Bearer ${env.TOKEN}`);
+    if (body !== undefined) all.set("content-type", "application/json");
+    const response = await fetch(target, { method, headers: all, body });
     const expected = method === "GET" ? 200 : 201;
     assert.equal(response.status, expected, `${method} ${target} ${body}: ${await response.text()}`);
     sent.push(operation.id);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::body::TEXT_FIELDS;
 use super::{Event, EventContext, ForumSummary};
 use crate::host::{Linked, WebUrls};
-use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
+use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId, first_paragraph};
 
 /// Data of an event of the library.
 pub(super) trait EventData: Serialize {
@@ -18,9 +18,11 @@ pub(super) trait EventData: Serialize {
     fn link(&mut self, _: &WebUrls) {}
 }
 
-/// Data of a thread event. [`PostEventData`] and [`PollEventData`] contain it as context.
+/// Data of a thread event.
+///
+/// [`PostEventData`] and [`PollEventData`] contain it as context.
 #[derive(Serialize, JsonSchema)]
-#[schemars(description = "Data of a thread event.")]
+#[schemars(transform = first_paragraph)]
 pub(super) struct ThreadEventData<'a> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,

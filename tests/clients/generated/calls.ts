@@ -65,8 +65,8 @@ function given<T extends { status: number; data: unknown }>(answer: T): Extract<
 const api = new Api({ baseUrl, baseApiParams: { headers } });
 const withSwagger: Client = {
     owner: async () => (await api.me.getMe()).data.owner.username,
-    posts: async (threadId, after) => (await api.posts.listPosts(threadId, { limit: 3, ...(after && { after }) })).data,
-    reply: async (threadId, body) => (await api.posts.createPost(threadId, { body })).data,
+    posts: async (threadId, after) => (await api.threads.listPosts(threadId, { limit: 3, ...(after && { after }) })).data,
+    reply: async (threadId, body) => (await api.threads.createPost(threadId, { body })).data,
     search: async (q) => (await api.search.search({ q, sort: SearchSort.Newest })).data,
     unknownThread: (threadId) =>
         api.threads.getThread(threadId).then(
