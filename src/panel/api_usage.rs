@@ -11,7 +11,7 @@ use super::tokens::{NO_LABEL, label, page_path};
 use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts};
 use crate::task::join_all;
-use crate::token::Lookup;
+use crate::token::{Lookup, TokenRecord};
 
 /// Number of tokens on the page. The page shows the tokens with the most requests.
 const TOP_TOKENS: u32 = 20;
@@ -171,23 +171,32 @@ async fn token_rows(
     context: &PageContext,
     tokens: &[(Option<Lookup>, UsageCounts)],
 ) -> PanelResult<Vec<TableRow>> {
-    let rows = tokens.iter().map(async |(lookup, counts)| {
+    let records = tokens.iter().map(async |(lookup, _)| match lookup {
+        Some(lookup) => context.stores().tokens.find(lookup).await,
+        None => Ok(None),
+    });
+    let records: Vec<_> = join_all(records).await.into_iter().collect::<Result<_, _>>()?;
+    let owners = records.iter().flatten().map(|record| &record.owner);
+    let names = context.names(owners).await?;
+    let rows = tokens.iter().zip(&records).map(|((lookup, counts), record)| {
         let name = match lookup {
-            Some(lookup) => token_name(context, lookup).await?,
+            Some(lookup) => token_name(context, lookup, record.as_ref()),
             None => html! { "Guests" },
         };
-        Ok(usage_row("Token", name, counts))
+        let owner = record.as_ref().and_then(|record| names.get(&record.owner));
+        let mut row = usage_row("Token", name, counts);
+        row.insert(1, ("Owner", breakable(owner.map_or("–", String::as_str))));
+        row
     });
-    join_all(rows).await.into_iter().collect()
+    Ok(rows.collect())
 }
 
-async fn token_name(context: &PageContext, lookup: &Lookup) -> PanelResult<Markup> {
-    let token = context.stores().tokens.find(lookup).await?;
-    Ok(html! {
-        @match token {
-            Some(token) => a href=(context.url(&page_path(&token))) { (breakable(label(&token).unwrap_or(NO_LABEL))) },
+fn token_name(context: &PageContext, lookup: &Lookup, record: Option<&TokenRecord>) -> Markup {
+    html! {
+        @match record {
+            Some(token) => a href=(context.url(&page_path(token))) { (breakable(label(token).unwrap_or(NO_LABEL))) },
             None => "(deleted)",
         }
         " " small { code { (lookup) } }
-    })
+    }
 }

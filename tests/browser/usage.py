@@ -31,6 +31,7 @@ def run(page: Page, server: Server) -> None:
     expect(operations.get_by_role("link", name="getMe")).to_have_attribute("href", "/docs#getMe")
     tokens = page.get_by_role("region", name="API requests by token")
     expect(tokens.get_by_role("cell", name="Guests")).to_be_visible()
+    expect(tokens.get_by_role("columnheader", name="Owner")).to_be_visible()
 
 
 def order(page: Page) -> None:

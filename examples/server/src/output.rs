@@ -27,9 +27,9 @@ const DEFAULT_WIDTH: usize = 80;
 const MIN_LONG_WIDTH: usize = 8;
 
 /// Maximum of the width that a column keeps for the hosts of its URLs.
-const MAX_HOST_WIDTH: usize = 40;
+const MAX_HOST_WIDTH: usize = 46;
 
-/// Minimum width of other columns. The first one is never shortened.
+/// Minimum width of other columns, unless the terminal is too narrow for the whole ones. The first one is never shortened.
 const MIN_WIDTH: usize = 4;
 
 const BOLD: Style = Style::new().bold();
@@ -201,17 +201,24 @@ pub trait ListItem: Serialize {
 pub struct Column {
     title: &'static str,
     is_long: bool,
+    is_whole: bool,
     is_optional: bool,
 }
 
 impl Column {
     pub const fn new(title: &'static str) -> Self {
-        Self { title, is_long: false, is_optional: false }
+        Self { title, is_long: false, is_whole: false, is_optional: false }
     }
 
     /// Marks a column whose cells can be long: a terminal shows them shortened.
     pub const fn long(mut self) -> Self {
         self.is_long = true;
+        self
+    }
+
+    /// Marks a column whose cells are useless if they are shortened, such as ids. The first column is such a column.
+    pub const fn whole(mut self) -> Self {
+        self.is_whole = true;
         self
     }
 
@@ -236,7 +243,8 @@ fn total_width(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
 }
 
 /// Columns of text under headings. A column has the width of its longest cell. At a terminal, columns that can be long
-/// are shortened until the table fits, and optional columns are left out if this is not enough.
+/// are shortened until the table fits, and optional columns are left out if this is not enough. Ids, and hosts of URLs, are
+/// shortened only if nothing else is left to shorten.
 ///
 /// `comfy-table` wraps a cell between words and measures cells with colours only with `crossterm`; `tabled` needs nine
 /// more crates.
@@ -273,13 +281,19 @@ impl Table {
                 None => break,
             }
         }
-        for only_long in [true, false] {
+        let min_of_long = |column: &Column, width: Width| column.is_long.then_some(width.min);
+        let min_of_others = |column: &Column, _: Width| {
+            (!column.is_long && !column.is_whole).then_some(MIN_WIDTH)
+        };
+        let min_of_all = |_: &Column, _: Width| Some(MIN_WIDTH);
+        let steps: [&dyn Fn(&Column, Width) -> Option<usize>; 3] =
+            [&min_of_long, &min_of_others, &min_of_all];
+        for min in steps {
             while total_width(&widths, |width| width.shown) > max {
                 let columns = widths.iter_mut().zip(self.columns).skip(1);
                 let shrinkable = columns.filter_map(|(width, column)| {
                     let width = width.as_mut()?;
-                    let min = if only_long { width.min } else { MIN_WIDTH };
-                    let can_shrink = (column.is_long || !only_long) && width.shown > min;
+                    let can_shrink = min(column, *width).is_some_and(|min| width.shown > min);
                     can_shrink.then_some(&mut width.shown)
                 });
                 match shrinkable.max() {
@@ -305,7 +319,7 @@ impl Table {
     }
 
     /// Formats the table with lines of at most this width.
-    fn format(&self, max: usize) -> String {
+    pub fn format(&self, max: usize) -> String {
         let widths = self.widths(max);
         let shown = || widths.iter().zip(self.columns);
         let titles = shown()
@@ -463,6 +477,23 @@ mod tests {
         }
         let state = coloured_state("retrying", "ret…");
         assert!(table.format(1).contains(&state));
+    }
+
+    #[test]
+    fn ids_and_hosts_are_shortened_last() {
+        const COLUMNS: &[Column] = &[
+            Column::new("ID"),
+            Column::new("STATE"),
+            Column::new("ENDPOINT").whole(),
+            Column::new("URL").long(),
+        ];
+        let mut table = Table::new(COLUMNS);
+        let endpoint = "whe_0123456789012345678901";
+        let cells = ["dlv_1", "disabled after failures", endpoint, "http://hooks.example/a/b"];
+        table.row(cells.map(Into::into));
+        let text = anstream::adapter::strip_str(&table.format(66)).to_string();
+        let row = format!("dlv_1  disable…  {endpoint}  http://hooks.example…");
+        assert_eq!(text.lines().nth(1), Some(row.as_str()), "{text}");
     }
 
     #[test]

@@ -77,7 +77,7 @@ const AUDIT_LOG: [&str; 3] = [
     WHERE action = 'forum.moderator_added' AND lower(details) = 'member ' || lower(CAST($2 AS TEXT))",
     "UPDATE forum_api_audit_log
     SET details = 'by ' || CAST($1 AS TEXT) || substr(details, 4 + length(CAST($2 AS TEXT)))
-    WHERE action = 'post.deleted'
+    WHERE action IN ('post.deleted', 'post.restored')
         AND substr(lower(details) || ';', 1, 4 + length(CAST($2 AS TEXT))) = 'by ' || lower(CAST($2 AS TEXT)) || ';'",
 ];
 
@@ -110,11 +110,11 @@ impl ReferenceBoard {
     }
 
     /// Overwrites the space of the rows that [`erase`](Self::erase) removed, and the search index of former texts.
-    /// Returns a remark if this is left to Postgres.
+    /// Returns a remark if this is left to Postgres. An error begins with `done`, a sentence about the erasure.
     ///
     /// # Errors
     /// If a SQLite file cannot be rewritten.
-    pub async fn clear_free_space(&self, member: i64) -> BoardResult<&'static str> {
+    pub async fn clear_free_space(&self, done: &str) -> BoardResult<&'static str> {
         match &self.database {
             BoardDatabase::Sqlite(database) => {
                 let path = database
@@ -127,8 +127,7 @@ impl ReferenceBoard {
                 };
                 spawn_blocking(move || rewrite(&path)).await.or_internal()?.map_err(|error| {
                     BoardError::internal(format!(
-                        "member {member} is erased, but the database file can still contain removed texts: {error}; then run \
-                         VACUUM and PRAGMA wal_checkpoint(TRUNCATE) with the program sqlite3"
+                        "{done} The database file can still contain removed texts: {error}; then run VACUUM and PRAGMA wal_checkpoint(TRUNCATE) with the program sqlite3"
                     ))
                 })?;
                 Ok("")

@@ -112,7 +112,7 @@ impl ListItem for AuditListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("TIME"),
         Column::new("ACTION"),
-        Column::new("TARGET").optional().long(),
+        Column::new("TARGET").optional().whole(),
         Column::new("BY").long(),
         Column::new("FROM").optional(),
         Column::new("DETAILS").long(),

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
+use forum_api::runtime::{Clock, SystemClock};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -18,7 +19,7 @@ use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
-use crate::board::posts::moderation::{self, PostsOfMember, ThreadFlag};
+use crate::board::posts::moderation::{self, PostCount, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::options::{time, whole};
 use crate::output::{Column, Limit, Output, Table, counted};
@@ -192,7 +193,7 @@ pub struct ThreadId {
 
 #[derive(Debug, Args)]
 pub struct PostId {
-    /// Post id; the id of a first post approves or restores the whole thread
+    /// Post id; the id of a first post approves the whole thread
     #[arg(value_parser = id)]
     id: i64,
 }
@@ -258,9 +259,9 @@ pub enum PostCommand {
     },
     /// Approve a post
     Approve(PostId),
-    /// Restore a deleted post
-    Restore(PostId),
-    /// Delete a post, or all posts of a member, as a moderator does; `post restore` restores a post
+    /// Restore a deleted post, or what was deleted of a member since a time
+    Restore(RestoreArgs),
+    /// Delete a post, or all posts of a member, as a moderator does; `post restore` restores them
     Delete(DeleteArgs),
 }
 
@@ -275,18 +276,28 @@ pub struct DeleteArgs {
     /// Only posts since this time, for example 2026-01-31T18:00:00Z or 2026-01-31
     #[arg(long, value_name = "TIME", requires = "by", value_parser = time)]
     since: Option<Timestamp>,
+    #[command(flatten)]
+    confirm: Confirm,
 }
 
 impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
             let (member, name) = id_and_username(board, name).await?;
+            let count = count_posts(board, member, self.since).await?;
+            let count = describe(count);
+            self.confirm.ask(&format!("This deletes the posts of {name:?}: {count}."))?;
             let since = self.since.map(|since| format!("; since {since}")).unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?
                 .with_details(format_args!("by {name}{since}"));
+            let began_at = SystemClock.now();
             let deleted = delete_posts(board, member, self.since, entry).await?;
             let posts = counted(deleted, "post", "posts");
-            return Output::message(format_args!("Deleted {posts} by {name:?}."));
+            let undo = match deleted {
+                0 => String::new(),
+                _ => format!(" To undo, run `{}`.", restore_command(&name, began_at)),
+            };
+            return Output::message(format_args!("Deleted {posts} by {name:?}.{undo}"));
         }
         let post = self.id.unwrap_or_default();
         let entry = audit::entry(audit::POST_DELETED, post)?;
@@ -299,27 +310,98 @@ impl DeleteArgs {
     }
 }
 
-/// Soft-deletes the posts of a member since a time, in several transactions. After each transaction, waits as long as it
-/// took, so that other commands run meanwhile. Returns the number of posts.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// Post id; the id of a first post restores the whole thread
+    #[arg(value_parser = id, required_unless_present = "by", conflicts_with = "by")]
+    id: Option<i64>,
+    /// Restore the posts of this member, and the threads that the member started
+    #[arg(long, value_name = "NAME", requires = "since")]
+    by: Option<String>,
+    /// Only posts that were deleted at this time or later, for example 2026-01-31T18:00:00Z or 2026-01-31
+    #[arg(long, value_name = "TIME", requires = "by", value_parser = time)]
+    since: Option<Timestamp>,
+}
+
+impl RestoreArgs {
+    async fn restore(self, board: &ReferenceBoard) -> BoardResult<Output> {
+        if let (Some(name), Some(since)) = (self.by, self.since) {
+            let (member, name) = id_and_username(board, name).await?;
+            let entry = audit::entry(audit::POST_RESTORED, "")?
+                .with_details(format_args!("by {name}; since {since}"));
+            let posts = PostsOfMember::to_restore(member, since);
+            let restored = change_posts(board, posts, entry).await?;
+            let posts = counted(restored, "post", "posts");
+            return Output::message(format_args!("Restored {posts} by {name:?}."));
+        }
+        let post = self.id.unwrap_or_default();
+        let entry = audit::entry(audit::POST_RESTORED, post)?;
+        board
+            .write_audited(entry, move |tx, events| Box::pin(moderation::restore(tx, events, post)))
+            .await?;
+        Output::message(format_args!("Restored post {post}."))
+    }
+}
+
+/// The time since which [`delete_posts`] deletes posts if no time is given.
+const BEGINNING: Timestamp = Timestamp::from_millis(i64::MIN);
+
+/// Counts the posts that [`delete_posts`] deletes.
+pub async fn count_posts(
+    board: &ReferenceBoard,
+    member: i64,
+    since: Option<Timestamp>,
+) -> BoardResult<PostCount> {
+    let since = since.unwrap_or(BEGINNING);
+    board
+        .read(move |connection| Box::pin(moderation::count_posts(connection, member, since)))
+        .await
+}
+
+/// Formats the number of posts that are deleted, for example `12 posts, with 1 thread and its replies`.
+pub fn describe(PostCount { posts, threads }: PostCount) -> String {
+    let posts = counted(posts as u64, "post", "posts");
+    match threads {
+        0 => posts,
+        1 => format!("{posts}, with 1 thread and its replies"),
+        _ => format!("{posts}, with {threads} threads and their replies"),
+    }
+}
+
+/// Returns the command that restores what was deleted of a member since a time.
+pub fn restore_command(name: &str, since: Timestamp) -> String {
+    format!("post restore --by {name} --since {since}")
+}
+
+/// Soft-deletes the posts of a member that were created since a time. Returns the number of posts.
 pub async fn delete_posts(
     board: &ReferenceBoard,
     member: i64,
     since: Option<Timestamp>,
     entry: AuditEntry,
 ) -> BoardResult<u64> {
-    let earliest = since.unwrap_or(Timestamp::from_millis(i64::MIN));
-    let mut rest = PostsOfMember::new(member, earliest);
+    let posts = PostsOfMember::to_delete(member, since.unwrap_or(BEGINNING));
+    change_posts(board, posts, entry).await
+}
+
+/// Deletes or restores posts in several transactions. After each transaction, waits as long as it took, so that other
+/// commands run meanwhile. Returns the number of posts.
+async fn change_posts(
+    board: &ReferenceBoard,
+    mut rest: PostsOfMember,
+    entry: AuditEntry,
+) -> BoardResult<u64> {
     let mut all = 0;
     loop {
         let began = Instant::now();
-        let (deleted, next) = board
+        let (changed, next) = board
             .write_counted(
                 entry.clone(),
                 |(count, _)| *count,
-                move |tx, events| Box::pin(rest.delete_batch(tx, events)),
+                move |tx, events| Box::pin(rest.change_batch(tx, events)),
             )
             .await?;
-        all += deleted;
+        all += changed;
         match next {
             Some(next) => rest = next,
             None => return Ok(all),
@@ -330,31 +412,20 @@ pub async fn delete_posts(
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let (post, approves, action, done) = match self {
-            Self::List { state, limit } => {
-                return content::list_posts(board, state, limit).await;
-            }
+        match self {
+            Self::List { state, limit } => content::list_posts(board, state, limit).await,
             Self::Approve(PostId { id }) => {
-                (id, true, audit::POST_APPROVED, format!("Approved post {id}."))
+                let entry = audit::entry(audit::POST_APPROVED, id)?;
+                board
+                    .write_audited(entry, move |tx, events| {
+                        Box::pin(moderation::approve(tx, events, id))
+                    })
+                    .await?;
+                Output::message(format_args!("Approved post {id}."))
             }
-            Self::Restore(PostId { id }) => {
-                (id, false, audit::POST_RESTORED, format!("Restored post {id}."))
-            }
-            Self::Delete(args) => return args.delete(board).await,
-        };
-        let entry = audit::entry(action, post)?;
-        board
-            .write_audited(entry, move |tx, events| {
-                Box::pin(async move {
-                    if approves {
-                        moderation::approve(tx, events, post).await
-                    } else {
-                        moderation::restore(tx, events, post).await
-                    }
-                })
-            })
-            .await?;
-        Output::message(done)
+            Self::Restore(args) => args.restore(board).await,
+            Self::Delete(args) => args.delete(board).await,
+        }
     }
 }
 

@@ -80,7 +80,7 @@ pub async fn list_posts(
 impl ListItem for ForumListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("ID"),
-        Column::new("PARENT"),
+        Column::new("PARENT").whole(),
         Column::new("THREADS"),
         Column::new("POSTS"),
         Column::new("READ").long(),
@@ -110,7 +110,7 @@ impl ListItem for ForumListing {
 impl ListItem for ThreadListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("ID"),
-        Column::new("FORUM").optional(),
+        Column::new("FORUM").optional().whole(),
         Column::new("STATE"),
         Column::new("FLAGS"),
         Column::new("REPLIES").optional(),
@@ -142,7 +142,7 @@ impl ListItem for ThreadListing {
 impl ListItem for PostListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("ID"),
-        Column::new("THREAD"),
+        Column::new("THREAD").whole(),
         Column::new("AUTHOR").long(),
         Column::new("CREATED"),
         Column::new("TEXT").long(),

@@ -28,7 +28,7 @@ const PAGE: u32 = 100;
 /// Deliveries of webhooks.
 #[derive(Debug, Subcommand)]
 pub enum DeliveryCommand {
-    /// List deliveries, newest first
+    /// List deliveries, newest first, with the answer to the last attempt
     List(ListArgs),
     /// Show a delivery, the body of its requests, and headers and response of each attempt
     Show {
@@ -206,9 +206,10 @@ impl ListArgs {
                 break;
             };
             filter.after = Some((last.created_at, last.id.clone()));
-            all.extend(
-                page.into_iter().map(|(delivery, _)| DeliveryListing::new(delivery, &disabled)),
-            );
+            all.extend(page.into_iter().map(|(delivery, last)| DeliveryListing {
+                last,
+                ..DeliveryListing::new(delivery, &disabled)
+            }));
         }
         Output::list(all, self.limit)
     }
@@ -288,6 +289,9 @@ struct DeliveryListing {
     /// `true` if the endpoint is disabled. Its deliveries wait until it is enabled.
     #[serde(skip)]
     paused: bool,
+    /// The last attempt. `None` without an attempt, and in the output of `delivery show`, which has all attempts.
+    #[serde(skip)]
+    last: Option<AttemptRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,6 +309,7 @@ impl DeliveryListing {
             attempts: delivery.progress.attempts,
             created_at: delivery.created_at,
             next_attempt_at: delivery.progress.due_at,
+            last: None,
             request_id: None,
             log: None,
         }
@@ -324,36 +329,45 @@ impl ListItem for DeliveryListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("ID"),
         Column::new("STATE"),
-        Column::new("TOPIC").long(),
-        Column::new("ENDPOINT").optional().long(),
+        Column::new("ANSWER").long(),
+        Column::new("TOPIC").whole(),
         Column::new("CREATED"),
-        Column::new("ATTEMPTS"),
-        Column::new("NEXT"),
+        Column::new("ENDPOINT").optional().whole(),
+        Column::new("ATTEMPTS").optional(),
+        Column::new("NEXT").optional(),
     ];
 
     fn cells(&self) -> Vec<String> {
         vec![
             self.id.to_string(),
             self.state.into(),
+            self.last.as_ref().map_or("-".into(), outcome),
             self.topic.clone(),
-            self.endpoint_id.to_string(),
             time(self.created_at),
+            self.endpoint_id.to_string(),
             self.attempts.to_string(),
             self.next_attempt("paused", time),
         ]
     }
 }
 
-/// Formats an attempt: `#2  2026-01-31T12:00:00.000Z  17 ms  503`, and headers and body below.
-fn format_attempt(attempt: &AttemptRecord) -> String {
-    let outcome = match (attempt.status, &attempt.error) {
+/// Formats the status of the response to an attempt, or the error.
+fn outcome(attempt: &AttemptRecord) -> String {
+    match (attempt.status, &attempt.error) {
         (Some(status), _) => status.to_string(),
         (None, Some(error)) => error.to_string(),
         (None, None) => "no response".into(),
-    };
+    }
+}
+
+/// Formats an attempt: `#2  2026-01-31T12:00:00.000Z  17 ms  503`, and headers and body below.
+fn format_attempt(attempt: &AttemptRecord) -> String {
     let title = format!(
-        "#{}  {}  {} ms  {outcome}",
-        attempt.attempt, attempt.started_at, attempt.duration_ms
+        "#{}  {}  {} ms  {}",
+        attempt.attempt,
+        attempt.started_at,
+        attempt.duration_ms,
+        outcome(attempt),
     );
     let parts = [
         ("Request headers", &attempt.request_headers),
@@ -375,4 +389,30 @@ fn section(title: &str, text: Option<&str>) -> String {
     }
     let lines = text.lines().map(|line| format!("    {}\n", line.replace('\r', " ")));
     format!("{title}\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Table;
+
+    #[test]
+    fn a_list_at_a_narrow_terminal_has_ids_topics_and_answers() {
+        let mut table = Table::new(DeliveryListing::COLUMNS);
+        let id = "dlv_0123456789012345678901";
+        let endpoint = "whe_0123456789012345678901";
+        let error = "the certificate is not valid for the host";
+        table.row(
+            [id, "retrying", error, "thread.restored", "365d ago", endpoint, "3", "in 59m"]
+                .map(Into::into),
+        );
+        let text = anstream::adapter::strip_str(&table.format(80)).to_string();
+        let lines: Vec<_> = text.lines().collect();
+        for expected in [id, "retrying", "the certif", "thread.restored", "365d ago"] {
+            assert!(lines[1].contains(expected), "{text}");
+        }
+        assert_eq!(lines[2], "not shown: ENDPOINT, ATTEMPTS, NEXT");
+        let wide = table.format(usize::MAX);
+        assert!(wide.contains(endpoint) && wide.contains(error), "{wide}");
+    }
 }

@@ -1,12 +1,13 @@
 //! Command `member`.
 
 use clap::{Args, Subcommand};
-use forum_api::audit::AuditAction;
+use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::runtime::{Clock, SystemClock};
 use serde_json::json;
 
-use super::board::delete_posts;
-use super::names::{id_and_username, member_id};
+use super::board::{count_posts, delete_posts, describe, restore_command};
+use super::names::id_and_username;
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
@@ -42,15 +43,18 @@ pub enum MemberCommand {
     Ban {
         #[command(flatten)]
         member: Name,
-        /// Also delete all posts of the member, and the threads that the member started
+        /// Also delete all posts of the member, and the threads that the member started; asks for confirmation
         #[arg(long)]
         delete_posts: bool,
-    },
-    /// Remove the account of a person with their personal data, which cannot be undone
-    Erase {
         #[command(flatten)]
-        member: Name,
-        /// Also remove all posts of the member, and the threads that the member started with the replies of others
+        confirm: Confirm,
+    },
+    /// Remove the accounts of persons with their personal data, which cannot be undone
+    Erase {
+        /// Usernames
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<String>,
+        /// Also remove all posts of the members, and the threads that they started with the replies of others
         #[arg(long)]
         posts: bool,
         #[command(flatten)]
@@ -94,12 +98,14 @@ impl MemberCommand {
                 let hash = passwords::hash_new(password).await?;
                 (name, Change::PasswordHash(hash))
             }
-            Self::Ban { member: Name { name }, delete_posts: false } => {
+            Self::Ban { member: Name { name }, delete_posts: false, .. } => {
                 (name, Change::Banned(true))
             }
-            Self::Ban { member, .. } => return ban_with_posts(board, member.name).await,
-            Self::Erase { member, posts, confirm } => {
-                return erase(board, member.name, posts, confirm).await;
+            Self::Ban { member, confirm, .. } => {
+                return ban_with_posts(board, member.name, confirm).await;
+            }
+            Self::Erase { names, posts, confirm } => {
+                return erase(board, names, posts, confirm).await;
             }
             Self::Unban(Name { name }) => (name, Change::Banned(false)),
             Self::Groups { name, groups } => {
@@ -169,32 +175,12 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 }
 
 /// Bans a member and soft-deletes their posts.
-async fn ban_with_posts(board: &ReferenceBoard, name: String) -> BoardResult<Output> {
-    let (member, name) = id_and_username(board, name).await?;
-    let banned = change(board, name.clone(), Change::Banned(true)).await?;
-    let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
-    let deleted = delete_posts(board, member, None, entry).await?;
-    let posts = counted(deleted, "post", "posts");
-    Output::message(format_args!("{banned} Deleted {posts}."))
-}
-
-/// Text about the data of an erased member that the database does not contain.
-const ELSEWHERE: &str = "Backups, dumps, logs and receivers of webhooks still hold what they received before: see the section \
-                         Personal data of docs/operating.md.";
-
-/// Removes a member with their personal data.
-async fn erase(
+async fn ban_with_posts(
     board: &ReferenceBoard,
     name: String,
-    with_posts: bool,
     confirm: Confirm,
 ) -> BoardResult<Output> {
-    let member = member_id(board, name.clone()).await?;
-    let posts_of = if with_posts {
-        "Their posts, and the threads that they started with the replies of others, are removed."
-    } else {
-        "Their posts stay without author."
-    };
+    let (member, name) = id_and_username(board, name).await?;
     let checked = name.clone();
     board
         .read(move |connection| {
@@ -203,9 +189,103 @@ async fn erase(
             })
         })
         .await?;
-    confirm.ask(&format!(
-        "This removes the account {name:?} (member {member}) with its tokens, endpoints and inbox. {posts_of}"
-    ))?;
+    let count = describe(count_posts(board, member, None).await?);
+    confirm.ask(&format!("This bans {name:?} and deletes {count}."))?;
+    let is_changed = apply(board, name.clone(), Change::Banned(true)).await?;
+    let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
+    let began_at = SystemClock.now();
+    let deleted = delete_posts(board, member, None, entry).await?;
+    let banned = if is_changed {
+        format!("Banned {name:?}.")
+    } else {
+        format!("{name:?} is already banned.")
+    };
+    let posts = counted(deleted, "post", "posts");
+    let restore = restore_command(&name, began_at);
+    Output::message(format_args!(
+        "{banned} Deleted {posts}. To undo, run `member unban {name}` and `{restore}`."
+    ))
+}
+
+/// Text about the data of an erased member that the database does not contain.
+const ELSEWHERE: &str = "Backups, dumps, logs and receivers of webhooks still hold what they received before: see the section \
+                         Personal data of docs/operating.md.";
+
+/// A member who is erased.
+#[derive(Debug)]
+struct ErasedAccount {
+    member: i64,
+    name: String,
+}
+
+/// Removes members with their personal data. A SQLite database is rewritten once for all of them.
+async fn erase(
+    board: &ReferenceBoard,
+    names: Vec<String>,
+    with_posts: bool,
+    confirm: Confirm,
+) -> BoardResult<Output> {
+    let mut accounts: Vec<ErasedAccount> = Vec::new();
+    for name in names {
+        let (member, name) = id_and_username(board, name).await?;
+        if accounts.iter().all(|account| account.member != member) {
+            accounts.push(ErasedAccount { member, name });
+        }
+    }
+    let members: Vec<_> = accounts.iter().map(|account| account.member).collect();
+    board
+        .read(move |connection| {
+            Box::pin(async move {
+                accounts::check_not_last_administrators(connection, &members).await
+            })
+        })
+        .await?;
+    let posts_of = if with_posts {
+        "Their posts, and the threads that they started with the replies of others, are removed."
+    } else {
+        "Their posts stay without author."
+    };
+    let described: Vec<_> = accounts
+        .iter()
+        .map(|ErasedAccount { member, name }| format!("{name:?} (member {member})"))
+        .collect();
+    let described = described.join(", ");
+    confirm.ask(&match accounts.len() {
+        1 => format!(
+            "This removes the account {described} with its tokens, endpoints and inbox. {posts_of}"
+        ),
+        _ => format!(
+            "This removes the accounts {described} with their tokens, endpoints and inboxes. {posts_of}"
+        ),
+    })?;
+    let mut erased: Vec<String> = Vec::new();
+    let mut failure = None;
+    for ErasedAccount { member, .. } in accounts {
+        match erase_account(board, member, with_posts).await {
+            Ok(()) => erased.push(member.to_string()),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    let done = match &erased[..] {
+        [] => String::new(),
+        [member] => format!("Erased the member {member}."),
+        members => format!("Erased the members {}.", members.join(", ")),
+    };
+    let remark = if erased.is_empty() { "" } else { board.clear_free_space(&done).await? };
+    match failure {
+        Some(error) if erased.is_empty() => Err(error),
+        Some(error) => {
+            let reason = error.message().map_or_else(|| error.to_string(), str::to_owned);
+            Err(BoardError::conflict(format!("{reason}. {done}{remark}")))
+        }
+        None => Output::message(format_args!("{done} {posts_of}{remark} {ELSEWHERE}")),
+    }
+}
+
+async fn erase_account(board: &ReferenceBoard, member: i64, with_posts: bool) -> BoardResult<()> {
     if with_posts {
         // The member writes no further posts. The deletion updates the counters and writes the events.
         let ban = audit::entry(audit::MEMBER_BANNED, member)?;
@@ -217,51 +297,61 @@ async fn erase(
         delete_posts(board, member, None, entry).await?;
     }
     let entry = audit::entry(audit::MEMBER_ERASED, member)?;
-    board.erase(member, with_posts, entry).await?;
-    let remark = board.clear_free_space(member).await?;
-    Output::message(format_args!("Erased the member {member}. {posts_of}{remark} {ELSEWHERE}"))
+    board.erase(member, with_posts, entry).await
 }
 
-/// The entry of the audit log about a change of a member, and the texts about its result.
+/// The texts about the result of a change of a member.
 struct ChangeTexts {
-    action: AuditAction,
-    details: String,
     done: String,
     /// The text if the member is in this state already.
     unchanged: String,
 }
 
+impl Change {
+    /// Returns the entry of the audit log about the change of a member.
+    fn entry(&self, name: &str) -> BoardResult<AuditEntry> {
+        match self {
+            Self::PasswordHash(_) => audit::entry(audit::MEMBER_PASSWORD_CHANGED, name),
+            Self::Banned(true) => audit::entry(audit::MEMBER_BANNED, name),
+            Self::Banned(false) => audit::entry(audit::MEMBER_UNBANNED, name),
+            Self::Groups(groups) => Ok(audit::entry(audit::MEMBER_GROUPS_CHANGED, name)?
+                .with_details(format_args!("groups {groups}"))),
+        }
+    }
+
+    fn texts(&self, name: &str) -> ChangeTexts {
+        match self {
+            Self::PasswordHash(_) => ChangeTexts {
+                done: format!("Set the password of {name:?}."),
+                unchanged: String::new(),
+            },
+            Self::Banned(true) => ChangeTexts {
+                done: format!("Banned {name:?}. To undo, run `member unban {name}`."),
+                unchanged: format!("{name:?} is already banned."),
+            },
+            Self::Banned(false) => ChangeTexts {
+                done: format!("Unbanned {name:?}."),
+                unchanged: format!("{name:?} is not banned."),
+            },
+            Self::Groups(groups) => ChangeTexts {
+                done: format!("Set the groups of {name:?} to {groups}."),
+                unchanged: format!("The groups of {name:?} are already {groups}."),
+            },
+        }
+    }
+}
+
 /// Changes a member. Returns a text about the change.
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<String> {
     let (_, name) = id_and_username(board, name).await?;
-    let ChangeTexts { action, details, done, unchanged } = match &new {
-        Change::PasswordHash(_) => ChangeTexts {
-            action: audit::MEMBER_PASSWORD_CHANGED,
-            details: String::new(),
-            done: format!("Set the password of {name:?}."),
-            unchanged: String::new(),
-        },
-        Change::Banned(true) => ChangeTexts {
-            action: audit::MEMBER_BANNED,
-            details: String::new(),
-            done: format!("Banned {name:?}. To undo, run `member unban {name}`."),
-            unchanged: format!("{name:?} is already banned."),
-        },
-        Change::Banned(false) => ChangeTexts {
-            action: audit::MEMBER_UNBANNED,
-            details: String::new(),
-            done: format!("Unbanned {name:?}."),
-            unchanged: format!("{name:?} is not banned."),
-        },
-        Change::Groups(groups) => ChangeTexts {
-            action: audit::MEMBER_GROUPS_CHANGED,
-            details: format!("groups {groups}"),
-            done: format!("Set the groups of {name:?} to {groups}."),
-            unchanged: format!("The groups of {name:?} are already {groups}."),
-        },
-    };
-    let entry = audit::entry(action, &name)?.with_details(details);
-    let is_changed = board
+    let ChangeTexts { done, unchanged } = new.texts(&name);
+    Ok(if apply(board, name, new).await? { done } else { unchanged })
+}
+
+/// Changes the member with this name. Returns `false` if the member is in this state already.
+async fn apply(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<bool> {
+    let entry = new.entry(&name)?;
+    board
         .set_audited(entry, move |tx, _| {
             Box::pin(async move {
                 let member = accounts::find_id(tx, &name).await?;
@@ -284,6 +374,5 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
                 })
             })
         })
-        .await?;
-    Ok(if is_changed { done } else { unchanged })
+        .await
 }

@@ -11,7 +11,7 @@ use forum_api::model::{Timestamp, UserId, UserRef};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Scopes, Surface};
 use forum_api::store::{
-    Stores, TokenFilter, TokenSearch, TokenStateFilter, TokenStore, TokenUsage,
+    TokenFilter, TokenSearch, TokenStateFilter, TokenStore, TokenUsage, UsageCounts,
 };
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, TokenState, issue_token};
 use serde::Serialize;
@@ -146,7 +146,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List(args) => args.list(tokens, board).await,
-            Self::Usage { days, limit } => usage(&stores, days, limit).await,
+            Self::Usage { days, limit } => usage(board, days, limit).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
@@ -302,18 +302,29 @@ impl ListArgs {
 }
 
 /// Lists the tokens with the most requests in this number of days, up to now.
-async fn usage(stores: &Stores, days: u64, limit: Limit) -> BoardResult<Output> {
+async fn usage(board: &ReferenceBoard, days: u64, limit: Limit) -> BoardResult<Output> {
+    let stores = board.database.stores();
     let hours = Duration::from_secs((days * 24 - 1) * 60 * 60);
     let since = TokenUsage::hour_of(SystemClock.now().saturating_sub(hours));
-    let mut all = Vec::new();
-    for (token, counts) in stores.usage.most_used_tokens(since, PAGE).await? {
-        let record = match &token {
+    let mut tokens = Vec::new();
+    for (lookup, counts) in stores.usage.most_used_tokens(since, PAGE).await? {
+        let record = match &lookup {
             Some(lookup) => stores.tokens.find(lookup).await?,
             None => None,
         };
-        all.push(UsageListing {
-            lookup: token.map(|lookup| lookup.to_string()),
-            label: record.map(|record| record.label),
+        tokens.push(UsedToken { lookup, record, counts });
+    }
+    let owners = tokens.iter().filter_map(|token| Some(token.record.as_ref()?.owner.clone()));
+    let names = member_names(board, owners.collect()).await?;
+    let listing = |UsedToken { lookup, record, counts }: UsedToken| {
+        let (owner, label) = match record {
+            Some(record) => (names.get(&record.owner).cloned(), Some(record.label)),
+            None => (None, None),
+        };
+        UsageListing {
+            lookup: lookup.map(|lookup| lookup.to_string()),
+            owner,
+            label,
             requests: counts.requests,
             units: counts.units,
             rate_limited: counts.rate_limited,
@@ -321,16 +332,25 @@ async fn usage(stores: &Stores, days: u64, limit: Limit) -> BoardResult<Output> 
             forbidden: counts.forbidden,
             rejected: counts.rejected,
             errors: counts.errors,
-        });
-    }
-    Output::list(all, limit)
+        }
+    };
+    Output::list(tokens.into_iter().map(listing).collect(), limit)
 }
 
-/// Usage of a token in the output. `label` is null if the token was purged. Both `lookup` and `label` are null for guests.
+/// A token with its record, which is `None` for guests and a purged token, and its usage.
+struct UsedToken {
+    lookup: Option<Lookup>,
+    record: Option<TokenRecord>,
+    counts: UsageCounts,
+}
+
+/// Usage of a token in the output. `owner` and `label` are null if the token was purged, and `lookup`, too, for guests.
+/// `owner` is also null if the account was removed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UsageListing {
     lookup: Option<String>,
+    owner: Option<String>,
     label: Option<String>,
     requests: u64,
     units: u64,
@@ -346,11 +366,12 @@ impl ListItem for UsageListing {
         Column::new("LOOKUP"),
         Column::new("REQUESTS"),
         Column::new("UNITS"),
-        Column::new("429"),
-        Column::new("401"),
-        Column::new("403"),
-        Column::new("4XX"),
-        Column::new("5XX"),
+        Column::new("OWNER").long(),
+        Column::new("429").optional(),
+        Column::new("401").optional(),
+        Column::new("403").optional(),
+        Column::new("4XX").optional(),
+        Column::new("5XX").optional(),
         Column::new("LABEL").long(),
     ];
 
@@ -360,10 +381,16 @@ impl ListItem for UsageListing {
             (Some(lookup), None) => (lookup.as_str(), "(deleted)".into()),
             (Some(lookup), Some(label)) => (lookup.as_str(), quoted(label)),
         };
+        let owner = match (&self.lookup, &self.label, &self.owner) {
+            (None, ..) | (_, None, _) => "-",
+            (.., Some(owner)) => owner,
+            (.., None) => "(deleted)",
+        };
         vec![
             lookup.to_owned(),
             self.requests.to_string(),
             self.units.to_string(),
+            owner.to_owned(),
             self.rate_limited.to_string(),
             self.unauthenticated.to_string(),
             self.forbidden.to_string(),

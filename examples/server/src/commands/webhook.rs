@@ -416,7 +416,9 @@ pub(super) async fn listings(
         last: last.remove(&endpoint.id).flatten(),
         ..EndpointListing::new(&names, endpoint)
     };
-    Ok(endpoints.into_iter().map(listing).collect())
+    let mut listings: Vec<_> = endpoints.into_iter().map(listing).collect();
+    listings.sort_by_key(|endpoint| endpoint.failing_since.is_none());
+    Ok(listings)
 }
 
 /// Returns the output with the secret. `next` names the next step of the operator.
@@ -496,7 +498,7 @@ impl ListItem for EndpointListing {
     const COLUMNS: &'static [Column] = &[
         Column::new("ID"),
         Column::new("STATE"),
-        Column::new("FAILING"),
+        Column::new("FAILING").optional(),
         Column::new("ANSWER").optional(),
         Column::new("OWNER").optional().long(),
         Column::new("TOPICS").optional().long(),

@@ -167,9 +167,9 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
         assert_eq!(reply.status, 201, "{reply:?}");
     }
     let bob = demo.id("bob").await;
-    let mut rest = Some(PostsOfMember::new(bob, Timestamp::from_millis(0)));
+    let mut rest = Some(PostsOfMember::to_delete(bob, Timestamp::from_millis(0)));
     while let Some(posts) = rest {
-        let deletion = demo.board.write(move |tx, events| Box::pin(posts.delete_batch(tx, events)));
+        let deletion = demo.board.write(move |tx, events| Box::pin(posts.change_batch(tx, events)));
         rest = deletion.await.unwrap().1;
     }
     demo.board.erase(bob, true, audit_entry()).await.unwrap();

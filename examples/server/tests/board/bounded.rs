@@ -334,9 +334,14 @@ impl MeasuredBoard {
             board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
         self.operate("approve", approval).await;
         let member = 1_000_001 + i64::from(self.round);
-        let posts = PostsOfMember::new(member, Timestamp::from_millis(0));
-        let deletion = board.write(move |tx, events| Box::pin(posts.delete_batch(tx, events)));
-        self.operate("delete posts of a member", deletion).await;
+        let beginning = Timestamp::from_millis(0);
+        for (operation, posts) in [
+            ("delete posts of a member", PostsOfMember::to_delete(member, beginning)),
+            ("restore posts of a member", PostsOfMember::to_restore(member, beginning)),
+        ] {
+            let change = board.write(move |tx, events| Box::pin(posts.change_batch(tx, events)));
+            self.operate(operation, change).await;
+        }
         while board.run_batch().await.unwrap() {}
     }
 }

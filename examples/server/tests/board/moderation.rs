@@ -1,11 +1,16 @@
-//! Moderation by an operator: deletion of all posts of a member, events of waiting threads.
+//! Moderation by an operator: deletion and restoration of all posts of a member, events of waiting threads.
+
+use std::time::Duration;
 
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::runtime::{Clock as _, OsRandom};
 
 use crate::board::posts::moderation::{PostsOfMember, ThreadFlag};
+use crate::demo::field_values;
 
 use crate::prelude::*;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
@@ -15,14 +20,13 @@ async fn topics(demo: &Demo) -> Vec<String> {
     found
 }
 
-/// Deletes the posts of a member since a time, as an operator does. Returns the number of posts of each transaction.
-async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
-    let mut rest = PostsOfMember::new(demo.id(name).await, since);
+/// Deletes or restores posts of a member, as an operator does. Returns the number of posts of each transaction.
+async fn change_posts(demo: &Demo, mut rest: PostsOfMember) -> Vec<u64> {
     let mut numbers = Vec::new();
     loop {
         let (number, next) = demo
             .board
-            .write(move |tx, events| Box::pin(rest.delete_batch(tx, events)))
+            .write(move |tx, events| Box::pin(rest.change_batch(tx, events)))
             .await
             .unwrap();
         let Some(next) = next else {
@@ -31,6 +35,14 @@ async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
         numbers.push(number);
         rest = next;
     }
+}
+
+async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
+    change_posts(demo, PostsOfMember::to_delete(demo.id(name).await, since)).await
+}
+
+async fn restore_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
+    change_posts(demo, PostsOfMember::to_restore(demo.id(name).await, since)).await
 }
 
 #[tokio::test]
@@ -145,4 +157,70 @@ async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {
     edit(json!({ "body": "Which of them?" })).await;
     demo.approve(first).await.unwrap();
     assert_eq!(topics(&demo).await, ["post.updated"]);
+}
+
+#[tokio::test]
+async fn an_operator_restores_what_was_deleted_of_a_member_since_a_time() {
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    demo.set("post.interval_seconds", "0").await;
+    demo.set("post.per_hour", "1000").await;
+    let general = demo.threads_path("General").await;
+    let (_, thread) = demo.post("bob", &general, json!({ "title": "Tea", "body": "Tea" })).await;
+    let own = posts_path(&thread);
+    let tea = demo.tea_posts_path().await;
+    let mut replies = Vec::new();
+    for path in [&own].into_iter().chain([&tea; 30]) {
+        let (status, reply) = demo.post("bob", path, body("Tea")).await;
+        assert_eq!(status, 201);
+        replies.push(format!("{path}/{}", reply["postId"].as_str().unwrap()));
+    }
+    let deleted_before = &replies[1];
+    let deleted_after = &replies[2];
+    assert_eq!(demo.as_member("mod").await.delete(deleted_before).await.status, 204);
+    let state = async || {
+        let forum = demo.forum("General").await;
+        let bob = demo.get("admin", "/members/@bob").await.1;
+        let list = demo.get("bob", &own).await.1;
+        let counts = [&forum["threadCount"], &forum["postCount"], &bob["postCount"]];
+        (counts.map(Value::clone), field_values(&list, "postId").len())
+    };
+    let before = state().await;
+    demo.advance(60);
+    let began_at = demo.clock.now();
+    assert_eq!(demo.as_member("mod").await.delete(deleted_after).await.status, 204);
+    let bob = demo.id("bob").await;
+    let count = demo
+        .board
+        .read(move |connection| {
+            Box::pin(moderation::count_posts(connection, bob, Timestamp::from_millis(0)))
+        })
+        .await
+        .unwrap();
+    let deleted = delete_posts(&demo, "bob", Timestamp::from_millis(0)).await;
+    assert_eq!(deleted.iter().sum::<u64>(), count.posts as u64);
+    assert!(count.threads > 1, "{count:?}");
+    topics(&demo).await;
+
+    let none = restore_posts(&demo, "bob", demo.clock.now().saturating_add(SECOND)).await;
+    assert_eq!(none.iter().sum::<u64>(), 0);
+    let restored = restore_posts(&demo, "bob", began_at).await;
+    assert_eq!(restored.iter().sum::<u64>(), count.posts as u64 + 1);
+    assert!(restored.iter().all(|number| *number <= 20), "{restored:?}");
+    let mut events = topics(&demo).await;
+    // Threads become visible before the replies in them.
+    let replies_restored = events.split_off(count.threads);
+    assert!(events.iter().all(|topic| topic == "thread.restored"), "{events:?}");
+    assert!(replies_restored.iter().all(|topic| topic == "post.restored"), "{replies_restored:?}");
+    assert_eq!(replies_restored.len(), count.posts + 1 - count.threads);
+    assert_eq!(state().await, before);
+    let find_deleted = "
+        SELECT CAST(post.id AS TEXT) AS value FROM post JOIN member ON member.id = author_id
+        WHERE username = 'bob' AND state = 'deleted'";
+    let deleted: Vec<String> = demo.query_values(find_deleted).await;
+    let expected = deleted_before.rsplit('/').next().unwrap();
+    assert_eq!(deleted, [expected]);
+    let deleted_at = "
+        SELECT count(*) AS value FROM post WHERE (deleted_at IS NULL) = (state = 'deleted')";
+    assert_eq!(demo.query_value::<i64>(deleted_at).await, 0);
 }

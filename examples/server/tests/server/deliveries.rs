@@ -74,6 +74,9 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let fields = ["answer", "at", "attempt", "durationMs", "error", "status"];
     assert!(last.keys().eq(fields), "{last:?}");
     assert_eq!(json!([last["attempt"], last["status"]]), json!([6, 503]));
+    let listed = server.run_ok("delivery list").stdout;
+    let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[..4], [&*delivery, "dead", "503", "post.created"], "{listed}");
     let listed = server.run_ok("webhook list").stdout;
     let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
     assert!(row[2].ends_with('Z') && row[3] == "503", "{listed}");

@@ -129,17 +129,47 @@ pub async fn check_not_last_administrator(
     member: i64,
     name: &str,
 ) -> BoardResult<()> {
-    let find = "
-        SELECT id FROM member
-        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL
-        ORDER BY id LIMIT 2";
-    let administrators: Vec<i64> = connection.all(find, &[], |row| row.value("id")).await?;
-    if administrators == [member] {
+    let administrators = administrators(connection, 2).await?;
+    if matches!(&administrators[..], [(last, _)] if *last == member) {
         return Err(BoardError::conflict(format!(
             "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
         )));
     }
     Ok(())
+}
+
+/// Returns an error if these members are the only administrators who can sign in.
+pub async fn check_not_last_administrators(
+    connection: &Connection<'_>,
+    members: &[i64],
+) -> BoardResult<()> {
+    let administrators = administrators(connection, members.len() as i64 + 1).await?;
+    let are_all = administrators.iter().all(|(administrator, _)| members.contains(administrator));
+    if administrators.is_empty() || !are_all {
+        return Ok(());
+    }
+    let names: Vec<_> = administrators.iter().map(|(_, name)| format!("{name:?}")).collect();
+    let are_last = match &names[..] {
+        [name] => format!("{name} is the last administrator"),
+        names => format!("{} are the last administrators", names.join(", ")),
+    };
+    Err(BoardError::conflict(format!(
+        "{are_last} who can sign in; make another member administrator and set their password first"
+    )))
+}
+
+/// Returns ids and names of the administrators who can sign in, at most `limit`.
+async fn administrators(
+    connection: &Connection<'_>,
+    limit: i64,
+) -> BoardResult<Vec<(i64, String)>> {
+    let find = "
+        SELECT id, username FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL
+        ORDER BY id LIMIT ?1";
+    connection
+        .all(find, bind![limit], |row| Ok((row.value("id")?, row.value("username")?)))
+        .await
 }
 
 #[derive(Clone)]

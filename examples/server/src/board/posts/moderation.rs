@@ -8,7 +8,7 @@ use forum_api::model::{ContentState, Timestamp};
 use super::post_events::{EDITED, EventScope, REPLY_RESTORED, THREAD_RESTORED, THREAD_UPDATED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
-use crate::board::db::{Row, Transaction, bind};
+use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::locks::{self, LockTarget, PostTarget};
 
@@ -20,7 +20,8 @@ pub async fn approve(
 ) -> BoardResult<()> {
     let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
-    set_state(tx, &mut item, ContentState::Visible).await?;
+    let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
+    item.set_state(tx, ContentState::Visible, events.now, on_profiles).await?;
     if item.is_public() {
         item.record_waiting_update(tx, events).await?;
         item.publish(tx, events, (EDITED, EDITED)).await?;
@@ -34,14 +35,9 @@ pub async fn restore(
     events: &mut EventRecorder,
     post: i64,
 ) -> BoardResult<()> {
-    let mut item = lock_and_load(tx, post).await?;
+    let item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::Deleted, "deleted")?;
-    let before = item.state_before.unwrap_or(ContentState::Visible);
-    set_state(tx, &mut item, before).await?;
-    if item.is_public() {
-        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED)).await?;
-    }
-    Ok(())
+    restore_locked(tx, events, item, &BoardRules::load(tx).await?).await.map(drop)
 }
 
 /// Soft-deletes a post as a moderator does. For a first post, also deletes its thread. Returns `false` if the post is
@@ -55,15 +51,22 @@ pub async fn delete(
     delete_locked(tx, events, item, &BoardRules::load(tx).await?).await
 }
 
-/// Maximum number of posts that one transaction reads and deletes.
+/// Maximum number of posts that one transaction reads and changes.
 const MAX_BATCH: i64 = 20;
 
-/// Posts of a member that are not deleted. First posts come last, so that a reply has its own event even if the member also
-/// wrote the first post of its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StateChange {
+    Delete,
+    Restore,
+}
+
+/// Posts of a member that an operator deletes or restores. First posts are deleted last and restored first, so that a reply
+/// has its own event even if the member also wrote the first post of its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct PostsOfMember {
     author: i64,
-    /// The earliest time of creation.
+    change: StateChange,
+    /// The earliest time of creation, or of the deletion that is undone.
     since: Timestamp,
     are_first: bool,
     /// Time and id of the last post that was read.
@@ -71,24 +74,53 @@ pub struct PostsOfMember {
 }
 
 impl PostsOfMember {
-    pub const fn new(author: i64, since: Timestamp) -> Self {
-        Self { author, since, are_first: false, after: (i64::MIN, 0) }
+    /// Returns the posts that were created since a time, to delete them.
+    pub const fn to_delete(author: i64, since: Timestamp) -> Self {
+        Self {
+            author,
+            change: StateChange::Delete,
+            since,
+            are_first: false,
+            after: (i64::MIN, 0),
+        }
     }
 
-    /// Reads the next posts, and soft-deletes those of the list as [`delete`] does. Returns the number of deleted posts, and
-    /// the rest of the list; `None` at its end.
-    pub async fn delete_batch(
+    /// Returns the posts that were deleted since a time, by any member or command, to restore them.
+    pub const fn to_restore(author: i64, since: Timestamp) -> Self {
+        Self {
+            author,
+            change: StateChange::Restore,
+            since,
+            are_first: true,
+            after: (i64::MIN, 0),
+        }
+    }
+
+    /// Reads the next posts, and changes those of the list as [`delete`] or [`restore`] does. Returns the number of changed
+    /// posts, and the rest of the list; `None` at its end.
+    pub async fn change_batch(
         self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
     ) -> BoardResult<(u64, Option<Self>)> {
-        let find = "
+        const TO_DELETE: &str = "
             SELECT
                 id, written_at,
                 created_at >= :since AND state <> 'deleted' AND (number = 1) = :first AS is_meant
             FROM post
             WHERE author_id = :author AND (written_at, id) > (:time, :post)
             ORDER BY written_at, id LIMIT :rows";
+        const TO_RESTORE: &str = "
+            SELECT
+                id, written_at,
+                coalesce(deleted_at, 0) >= :since AND state = 'deleted' AND (number = 1) = :first AS is_meant
+            FROM post
+            WHERE author_id = :author AND (written_at, id) > (:time, :post)
+            ORDER BY written_at, id LIMIT :rows";
+        let find = match self.change {
+            StateChange::Delete => TO_DELETE,
+            StateChange::Restore => TO_RESTORE,
+        };
         let (time, post) = self.after;
         let parameters = bind! {
             ":author": self.author, ":since": self.since, ":first": self.are_first, ":time": time,
@@ -106,24 +138,71 @@ impl PostsOfMember {
         };
         tx.each_row(find, parameters, read).await?;
         let Some(after) = after else {
-            let first_posts = Self { are_first: true, ..Self::new(self.author, self.since) };
-            return Ok((0, (!self.are_first).then_some(first_posts)));
+            let ends_with_first_posts = self.change == StateChange::Delete;
+            let others = Self { are_first: !self.are_first, after: (i64::MIN, 0), ..self };
+            return Ok((0, (self.are_first != ends_with_first_posts).then_some(others)));
         };
-        let mut deleted = 0;
+        let mut changed = 0;
         if !posts.is_empty() {
             locks::posts(tx, &posts).await?;
             let rules = BoardRules::load(tx).await?;
             for post in posts {
                 if let Some(item) = PostRow::load(tx, post).await? {
-                    deleted += u64::from(delete_locked(tx, events, item, &rules).await?);
+                    let is_changed = match self.change {
+                        StateChange::Delete => delete_locked(tx, events, item, &rules).await?,
+                        StateChange::Restore => restore_locked(tx, events, item, &rules).await?,
+                    };
+                    changed += u64::from(is_changed);
                 }
             }
         }
-        Ok((deleted, Some(Self { after, ..self })))
+        Ok((changed, Some(Self { after, ..self })))
     }
 }
 
-/// Deletes a post whose rows are locked.
+/// Number of posts that [`PostsOfMember::to_delete`] selects, and of the threads that are deleted with them.
+#[derive(Clone, Copy, Debug)]
+pub struct PostCount {
+    pub posts: usize,
+    pub threads: usize,
+}
+
+/// Counts the posts of a member since a time that are not deleted.
+pub async fn count_posts(
+    connection: &Connection<'_>,
+    author: i64,
+    since: Timestamp,
+) -> BoardResult<PostCount> {
+    let count = "
+        SELECT count(*) AS posts, count(CASE WHEN number = 1 THEN 1 END) AS threads FROM post
+        WHERE author_id = :author AND state <> 'deleted' AND created_at >= :since";
+    let parameters = bind! { ":author": author, ":since": since };
+    connection
+        .one(count, parameters, |row| {
+            Ok(PostCount { posts: row.count("posts")?, threads: row.count("threads")? })
+        })
+        .await
+}
+
+/// Restores a post whose rows are locked. Returns `false` if the post is not deleted.
+async fn restore_locked(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    mut item: PostRow,
+    rules: &BoardRules,
+) -> BoardResult<bool> {
+    if item.state != ContentState::Deleted {
+        return Ok(false);
+    }
+    let before = item.state_before.unwrap_or(ContentState::Visible);
+    item.set_state(tx, before, events.now, rules.counts(item.forum)).await?;
+    if item.is_public() {
+        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED)).await?;
+    }
+    Ok(true)
+}
+
+/// Deletes a post whose rows are locked. Returns `false` if the post is already deleted.
 async fn delete_locked(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
@@ -142,11 +221,6 @@ async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> 
     LockTarget::Post(PostTarget { thread: None, post }).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
-}
-
-async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -> BoardResult<()> {
-    let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
-    item.set_state(tx, to, on_profiles).await
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {

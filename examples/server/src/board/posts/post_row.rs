@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardResult};
-use forum_api::model::ContentState;
+use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{
     EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED, THREAD_UPDATED,
@@ -144,21 +144,26 @@ impl PostRow {
         scope.record(events, kinds)
     }
 
-    /// Changes the state of the post and updates the counters. For a first post, also changes the state of its thread.
-    /// `on_profiles` is true if posts in the forum count on profiles.
+    /// Changes the state of the post at the time `now`, and updates the counters. For a first post, also changes the state of
+    /// its thread. `on_profiles` is true if posts in the forum count on profiles.
     pub async fn set_state(
         &mut self,
         tx: &Transaction<'_>,
         to: ContentState,
+        now: Timestamp,
         on_profiles: bool,
     ) -> BoardResult<()> {
         let post = "
             UPDATE post SET
-                state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
+                state = :to, version = version + 1,
+                state_before = CASE WHEN :to = 'deleted' THEN state END,
+                deleted_at = CASE WHEN :to = 'deleted' THEN CAST(:now AS BIGINT) END
             WHERE id = :post";
         let thread = "
             UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
-        let parameters = bind! { ":post": self.post, ":thread": self.thread, ":to": to.as_str() };
+        let parameters = bind! {
+            ":post": self.post, ":thread": self.thread, ":to": to.as_str(), ":now": now,
+        };
         tx.execute_independent(&[post, thread], parameters).await?;
         self.count_state(tx, to, on_profiles).await
     }
@@ -171,7 +176,7 @@ impl PostRow {
         on_profiles: bool,
     ) -> BoardResult<()> {
         let was_public = self.is_public();
-        self.set_state(tx, ContentState::Deleted, on_profiles).await?;
+        self.set_state(tx, ContentState::Deleted, events.now, on_profiles).await?;
         if was_public {
             self.record(tx, events, (THREAD_DELETED, REPLY_DELETED)).await?;
         }

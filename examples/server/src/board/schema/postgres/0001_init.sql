@@ -140,6 +140,8 @@ CREATE TABLE post (
     version BIGINT NOT NULL DEFAULT 1,
     -- State of a deleted post before its deletion, to which it is restored.
     state_before TEXT,
+    -- Time of the deletion of a deleted post.
+    deleted_at BIGINT,
     -- Reason of the last edit.
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
