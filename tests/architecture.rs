@@ -383,11 +383,13 @@ fn is_hidden(attribute: &Attribute) -> bool {
         && attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "hidden")
 }
 
-/// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.
+/// A type is open to new fields or variants if it has the attribute, or is a struct with a private field. The types in the
+/// code of the guide belong to hosts.
 #[test]
 fn the_guide_lists_every_exhaustive_type() {
     let mut exhaustive = BTreeSet::new();
-    for file in files("src") {
+    let library = files("src").into_iter().filter(|file| !file.starts_with("src/guide/code/"));
+    for file in library {
         let mut items = syn::parse_file(&read(&file)).unwrap().items;
         while let Some(item) = items.pop() {
             let (attributes, visibility, name, has_private_field) = match item {
