@@ -122,8 +122,8 @@ fn page_urls(page: &str) -> BTreeSet<&str> {
     [" src=\"", " href=\""]
         .into_iter()
         .flat_map(|attribute| page.split(attribute).skip(1))
-        .filter_map(|rest| rest.split('"').next())
-        .filter(|link| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,"))
+        .filter_map(|rest| rest.split(['"', '#']).next())
+        .filter(|link| !link.is_empty() && !link.starts_with("data:image/svg+xml,"))
         .collect()
 }
 
