@@ -84,7 +84,7 @@ class Board:
         self.bob, self.alice_id = self.member("bob"), self.member("alice")
         self.threads = {name: self.add_texts(name, body) for name, body in texts(0).items()}
         self.deleted = self.add_run("deleted", 10_000 * self.scale)
-        self.waiting = self.add_run("awaiting_approval", 2_000 * self.scale)
+        self.waiting = self.add_run("awaiting_approval", 5_000 * self.scale)
         # A moderator has approved each of the replies.
         self.unpublished = self.add_unpublished(200)
         self.add_hidden_threads()
