@@ -95,7 +95,8 @@
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`],
 //! [`ErrorMessages`], [`Language`]), the [`Environment`] that all services of a board share, the error of their builders
 //! ([`BuildError`]), the body of their responses ([`ResponseBody`]), the request extension [`MalformedRequest`], and the
-//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
+//! functions [`client_ip`] and [`openapi_document`], and `event_feed` (feature `webhooks`). It re-exports `async_trait` and
+//! [`IpNet`].
 //!
 //! # Features
 //!
@@ -245,6 +246,8 @@ mod driver_error;
 mod environment;
 mod error;
 mod error_chain;
+#[cfg(feature = "webhooks")]
+mod feed;
 pub mod guide;
 pub mod host;
 #[cfg(any(feature = "panel", feature = "reference"))]
@@ -286,6 +289,8 @@ pub use api::{
 pub use async_trait::async_trait;
 pub use build_error::BuildError;
 pub use environment::Environment;
+#[cfg(feature = "webhooks")]
+pub use feed::event_feed;
 pub use http_util::ResponseBody;
 pub use ipnet::IpNet;
 pub use mask_secrets::mask_secrets;

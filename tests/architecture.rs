@@ -23,7 +23,7 @@ mod names;
 const MODULES: &[&str] = &[
     "guide", "error", "driver_error", "lock", "mask_secrets", "build_error", "metrics", "scope", "model", "error_chain", "runtime", "tls", "task", "http_util", "html", "reference", "base62", "audit", "token", "host",
     "webhook", "rate_limit", "store", "store::sql", "store::postgres", "store::sqlite", "store::redis",
-    "environment", "webhook_admin", "worker", "token::issue", "operation", "api", "mcp", "panel", "test_util", "conformance",
+    "environment", "webhook_admin", "worker", "token::issue", "operation", "feed", "api", "mcp", "panel", "test_util", "conformance",
 ];
 
 /// The modules of the example server in the same order.

@@ -27,6 +27,7 @@ reasons! {
     KEY_REUSED "key_reused" Conflict "This `Idempotency-Key` belongs to another request: choose a key for each request."
     OUTCOME_UNKNOWN "outcome_unknown" Conflict "It is unknown whether the first request with this `Idempotency-Key` took effect: check the result."
     VERSION_STALE "version_stale" Conflict "The resource has changed since `expectedVersion`: read it again."
+    "position_expired" BadRequest "The event in `after` is not kept any more: read the lists again."
     "already_deleted" Conflict "The post is deleted already."
     "already_rated" Conflict "You have rated this post or member already."
     "already_voted" Conflict "You have voted already, and votes in this poll cannot be changed."

@@ -16,6 +16,7 @@ impl Expected {
     pub(crate) const COMPLETE_BODY_IN_TIME: Self = Self("a complete body before the request timeout");
     pub(crate) const CURSOR: Self = Self("a cursor returned by this list");
     pub(crate) const DATE_RANGE: Self = Self("24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01");
+    pub(crate) const EVENT: Self = Self("an event that the board still keeps");
     pub(crate) const FEWER_VALUES: Self = Self("at most 10,000 JSON values");
     pub(crate) const FORUM_IDS: Self = Self("comma-separated forum ids");
     pub(crate) const IDEMPOTENCY_KEY: Self = Self("1 to 64 visible ASCII characters");
@@ -34,6 +35,7 @@ impl Expected {
     pub(crate) const TEXT: Self = Self("text");
     pub(crate) const TEXT_WITHOUT_NUL_OR_BOM: Self = Self("text without U+0000 or a byte-order mark");
     pub(crate) const TIMESTAMP: Self = Self("an RFC 3339 time, for example 2026-01-31T12:00:00Z");
+    pub(crate) const TOPICS: Self = Self("* or topics, separated by commas");
     pub(crate) const USER_REF: Self = Self("a userId or @username");
     pub(crate) const WHOLE_NUMBER: Self = Self("a whole number");
     pub(crate) const WHOLE_SURROGATE_PAIRS: Self = Self("texts without half of a surrogate pair");

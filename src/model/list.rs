@@ -42,7 +42,7 @@ pub(crate) enum PageForm {
 }
 
 impl PageForm {
-    const fn max_bytes(self) -> usize {
+    pub(crate) const fn max_bytes(self) -> usize {
         match self {
             Self::Body => 512 * 1024,
             #[cfg(feature = "mcp")]

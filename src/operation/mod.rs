@@ -44,7 +44,7 @@ pub(crate) use extract::value::InputValue;
 pub(crate) use idempotency::is_key;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{
-    Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, reject_query,
+    Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, deserialize, reject_query,
 };
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;

@@ -162,11 +162,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "e60ab53c17867ba6bb5cb6c2e7ec055c3aa121e954d2695624a27e47c2dded5e",
+                "a4146dbb63e7d4776d9ee244d5fc3229e2f887158185c9737f220c1422658479",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "dfb3ae59869865e399220044c6d4fe435ee2b8b8b1620674fa4cce8a38f877b2",
+                "7d5f2aca8496e10ad385c5a7e40602e7401651dfd3465ac376a2803890681c58",
             ),
         ] {
             let name = "unchanged";

@@ -16,6 +16,7 @@ mod audit;
 mod deliveries;
 mod endpoints;
 mod erasure;
+mod feed;
 mod idempotency;
 mod library_store;
 pub mod memory;
@@ -53,6 +54,7 @@ pub use deliveries::{
 use deliveries::{MAX_LEASE, retention_starts_at};
 pub use endpoints::EndpointStore;
 pub use erasure::{ErasedMember, ErasureStatement};
+pub use feed::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
 pub use idempotency::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotencyProgress, IdempotencyRecord,
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,

@@ -15,6 +15,8 @@ pub struct FanOut {
     pub event_id: EventId,
     /// Ids of the endpoints that receive the event; can be empty.
     pub endpoint_ids: Vec<EndpointId>,
+    /// `true` to keep the event in the feed; otherwise, it is removed with its last delivery.
+    pub stays_in_feed: bool,
 }
 
 /// Events that cannot be decoded, and are therefore not delivered.
@@ -93,7 +95,7 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
     /// Returns an event, even after it was fanned out; `None` if it is not stored. An event is removed with its last
-    /// delivery.
+    /// delivery, or when it leaves the feed, whichever is later.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -103,7 +105,7 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// out, in one transaction.
     ///
     /// Ignores events that were fanned out before, so that a repeated call has no effect. An event without recipients
-    /// is deleted.
+    /// is deleted, unless it stays in the feed.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AuditStore, DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore,
-    TokenStore, UsageStore, memory,
+    AuditStore, DeliveryStore, EndpointStore, FeedStore, IdempotencyStore, OutboxStore,
+    RateLimitStore, TokenStore, UsageStore, memory,
 };
 
 /// Stores of an API. Each can be replaced separately:
@@ -49,11 +49,13 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// Stores of webhooks in one database: three trait objects, which only the library implements.
+/// Stores of webhooks in one database: four trait objects, which only the library implements.
 #[derive(Clone)]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.
     pub outbox: Arc<dyn OutboxStore>,
+    /// Events that clients can still read.
+    pub feed: Arc<dyn FeedStore>,
     /// Endpoints of webhooks.
     pub endpoints: Arc<dyn EndpointStore>,
     /// Deliveries and their attempts.

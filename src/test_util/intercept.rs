@@ -13,15 +13,16 @@ use async_trait::async_trait;
 use crate::audit::AuditEntry;
 use crate::error::{BackendError, BackendResult};
 use crate::lock::lock;
-use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats,
-    EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore,
-    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, StoredEvent, Stores,
-    TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    EndpointStore, FanOut, FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed,
+    IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore, Quarantine, QueueStats,
+    RateLimitStore, Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore,
+    TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -108,6 +109,7 @@ impl StoreInterceptor {
     pub fn webhooks(&self, inner: &WebhookStores) -> WebhookStores {
         WebhookStores {
             outbox: self.wrap(&inner.outbox),
+            feed: self.wrap(&inner.feed),
             endpoints: self.wrap(&inner.endpoints),
             deliveries: self.wrap(&inner.deliveries),
         }
@@ -345,6 +347,18 @@ intercepted! {
         quarantined(limit: u32) -> Quarantine: (limit) => (*limit);
         find(id: &EventId) -> Option<StoredEvent>: (id.clone()) => (id);
         fan_out(events: &[FanOut], now: Timestamp) -> (): (events.to_vec(), now) => (events, *now);
+    }
+}
+
+intercepted! {
+    feed: FeedStore {
+        find(id: &EventId) -> Option<FoundInFeed>: (id.clone()) => (id);
+        last_before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
+        read(after: FeedPosition, reader: &UserId, limit: u32) -> FeedRead:
+            (after, reader.clone(), limit) => (*after, reader, *limit);
+        latest(reader: &UserId, limit: u32) -> Vec<FeedEntry>: (reader.clone(), limit) => (reader, *limit);
+        bodies(ids: &[EventId]) -> HashMap<EventId, String>: (ids.to_vec()) => (ids);
+        sweep(before: Timestamp, ahead: Timestamp, limit: u32) -> u64: (before, ahead, limit) => (*before, *ahead, *limit);
     }
 }
 

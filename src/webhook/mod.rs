@@ -35,6 +35,8 @@ pub use delivery::{
 pub use endpoint::{Endpoint, PendingSecret};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub(crate) use event::{EventKind, delivery_body, event_kinds};
+#[cfg(feature = "webhooks")]
+pub(crate) use event::{concerns, example_event};
 pub use secret::{
     EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,

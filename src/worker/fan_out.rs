@@ -12,7 +12,7 @@ use crate::host::{Access, RequestInfo};
 use crate::model::UserId;
 use crate::store::FanOut;
 use crate::task::catch_panic;
-use crate::webhook::{Endpoint, Event};
+use crate::webhook::{Endpoint, Event, concerns};
 
 /// Largest number of events that are read at a time.
 const BATCH: u32 = 100;
@@ -35,7 +35,9 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
         return Ok(interval);
     }
     let filter = EndpointFilter::load(context, &events).await?;
-    let fan_outs: Vec<_> = events.iter().map(|event| filter.recipients(event)).collect();
+    let stays_in_feed = !context.settings.event_retention.is_zero();
+    let fan_outs: Vec<_> =
+        events.iter().map(|event| FanOut { stays_in_feed, ..filter.recipients(event) }).collect();
     let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         let fan_out = outbox.fan_out(step, context.now());
@@ -55,7 +57,7 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
 pub(super) fn may_receive(owner: &UserId, access: &Access, event: &Event) -> bool {
     let forums = access.visible_forums();
     let forum_id = event.forum_id.as_ref();
-    forum_id.is_none_or(|id| forums.contains(id)) && event.concerns(owner)
+    forum_id.is_none_or(|id| forums.contains(id)) && concerns(&event.topic, &event.body, owner)
 }
 
 /// Endpoints that subscribe to a batch of events, with the access of their owners.
@@ -82,6 +84,7 @@ impl EndpointFilter {
         FanOut {
             event_id: event.id.clone(),
             endpoint_ids: recipients.map(|endpoint| endpoint.id.clone()).collect(),
+            stays_in_feed: false,
         }
     }
 

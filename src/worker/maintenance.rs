@@ -1,5 +1,5 @@
-//! Loops that remove old deliveries, that correct the times of a clock that was ahead, and that measure the queue (feature
-//! `metrics`).
+//! Loops that remove old deliveries and events, that correct the times of a clock that was ahead, and that measure the
+//! queue (feature `metrics`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::context::WorkerContext;
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::BackendResult;
+use crate::model::CLOCK_TOLERANCE;
 use crate::webhook::DeliveryState;
 
 /// Number of deliveries that are removed in one call.
@@ -34,8 +35,17 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let sweeping = context.stores.deliveries.sweep(before, BATCH);
     let removed = context.with_step_timeout(sweeping).await?;
     let purged = purge_dead(context).await?;
-    let is_full = removed.max(purged) >= u64::from(BATCH);
+    let swept = sweep_feed(context).await?;
+    let is_full = removed.max(purged).max(swept) >= u64::from(BATCH);
     Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })
+}
+
+/// Removes a batch of events from the feed whose `event_retention` has passed. Returns their number.
+async fn sweep_feed(context: &WorkerContext) -> BackendResult<u64> {
+    let now = context.now();
+    let before = now.saturating_sub(context.settings.event_retention);
+    let ahead = now.saturating_add(CLOCK_TOLERANCE);
+    context.with_step_timeout(context.stores.feed.sweep(before, ahead, BATCH)).await
 }
 
 async fn correct_times(context: &WorkerContext) -> BackendResult<Duration> {

@@ -30,6 +30,9 @@ pub struct WorkerSettings {
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
+    /// Time for which events stay in the [feed](crate::event_feed) after their fan-out; 0 for a board without a feed, whose
+    /// events are removed with their last delivery. Default: 0.
+    pub event_retention: Duration,
     /// Age at which dead deliveries are removed, measured from the time at which they were first queued. `None` keeps
     /// dead deliveries until an operator retries or removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
@@ -49,6 +52,7 @@ impl Default for WorkerSettings {
             poll_interval: Duration::from_secs(1),
             step_timeout: Duration::from_secs(15),
             retention: DAY * 7,
+            event_retention: Duration::ZERO,
             dead_retention: None,
             disable_after: Some(DAY * 5),
             sweep_interval: HOUR,

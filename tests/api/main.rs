@@ -10,6 +10,7 @@ mod cursors;
 mod endpoints;
 mod error_headers;
 mod failures;
+mod feed;
 mod headers;
 mod host_operations;
 mod idempotency;

@@ -382,7 +382,11 @@ impl PanelFixture {
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();
-            fan_outs.push(FanOut { event_id: event.id, endpoint_ids: vec![self.endpoint_id()] });
+            fan_outs.push(FanOut {
+                event_id: event.id,
+                endpoint_ids: vec![self.endpoint_id()],
+                stays_in_feed: false,
+            });
         }
         let now = self.clock.now();
         self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();

@@ -11,7 +11,7 @@ use forum_api::conformance::{FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DueTimeLimits,
-    FanOut, QueueStats, Settlement, Stores, WebhookStores,
+    FanOut, FeedRead, QueueStats, Settlement, Stores, WebhookStores,
 };
 use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
@@ -120,6 +120,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 fn faults() -> Vec<Fault> {
     vec![
     ("an event loses its forum", arguments("outbox.insert", |(event,): &mut (Event,)| event.forum_id = None), "outbox::inserted_events_are_pending_unchanged"),
+    ("the feed is reversed", result("feed.read", |read: &mut FeedRead| read.entries.reverse()), "feed::events_are_read_in_the_order_of_their_inserts"),
+    ("a sweep removes nothing", arguments("feed.sweep", |(_, _, limit): &mut (Timestamp, Timestamp, u32)| *limit = 0), "feed::a_sweep_removes_events_from_the_beginning"),
     ("a long body is truncated", arguments("outbox.insert", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::inserted_events_are_pending_unchanged"),
     ("pending events are returned newest first", result("outbox.pending", |events: &mut Vec<Event>| events.reverse()), "outbox::the_oldest_pending_events_come_first"),
     ("events with the same time are ordered by id", result("outbox.pending", |events: &mut Vec<Event>| events.sort_by_key(|event| event.id.to_string())), "outbox::events_of_one_moment_keep_their_insertion_order"),

@@ -123,6 +123,7 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
     FanOut {
         event_id: event.clone(),
         endpoint_ids: endpoints.iter().map(|one| one.id.clone()).collect(),
+        stays_in_feed: false,
     }
 }
 

@@ -9,13 +9,18 @@ use forum_api::mcp::McpServer;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::{ReferencePage, ReferenceSettings};
+use forum_api::runtime::SystemClock;
+use forum_api::scope::Surface;
 use forum_api::store::Stores;
+use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::worker::WorkerHandle;
-use forum_api::{ApiSettings, ErrorMessages, ForumApi};
+use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Language, event_feed};
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
 use crate::board::access::board_rules::BoardRules;
+use crate::board::settings::SettingValues;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::client_stream::Timeouts;
@@ -28,7 +33,9 @@ use crate::http::router::{Monitor, ServerRouter};
 use crate::http::slots::{self, MaxConnections};
 use crate::keys;
 use crate::log::Log;
-use crate::options::{Common, ServeArgs, without_password};
+use crate::options::{
+    Common, DEFAULT_BOARD_NAME, DEFAULT_EVENT_RETENTION, ServeArgs, without_password,
+};
 use crate::output::Output;
 use crate::server_parts::ServerParts;
 use crate::shutdown::Shutdown;
@@ -40,6 +47,24 @@ use crate::webhooks::{self, refusal};
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     Server::build(common, options).await?.run().await
+}
+
+/// Returns the OpenAPI document of a server with default options.
+pub fn document(surface: Surface) -> BoardResult<Value> {
+    let database = Database::open(&DatabasePath::Memory).or_internal()?;
+    let board = ReferenceBoard::new(database, Arc::new(SystemClock), Language::English);
+    let environment = Environment::default().surface(surface);
+    let mut settings = ApiSettings::default();
+    settings.board = SettingValues::default().describe();
+    settings.board.name = DEFAULT_BOARD_NAME.into();
+    let feed = event_feed(&board.database.webhooks(), DEFAULT_EVENT_RETENTION, &environment);
+    let api = ForumApi::builder(Arc::new(board), Stores::in_memory())
+        .environment(&environment)
+        .settings(settings)
+        .operation(feed)
+        .build()
+        .or_internal()?;
+    Ok(api.openapi())
 }
 
 /// A server that listens and has not yet accepted a connection.
@@ -108,6 +133,10 @@ impl Server {
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
+        let retention = options.retries.event_retention;
+        if !retention.is_zero() {
+            board = board.with_feed();
+        }
         let stores = Stores { rate_limits, ..board.database.stores() };
         let mut settings = api_settings(options);
         let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
@@ -124,11 +153,13 @@ impl Server {
         let admin_auth = Arc::new(sign_in.clone());
         let panel = Panel::builder(admin_auth, stores.clone(), webhook_admin, &environment)
             .settings(panel_settings(options, &base_url));
-        let api = ForumApi::builder(Arc::new(board.clone()), stores)
+        let mut api = ForumApi::builder(Arc::new(board.clone()), stores)
             .environment(&environment)
-            .settings(settings)
-            .build()
-            .or_internal()?;
+            .settings(settings);
+        if !retention.is_zero() {
+            api = api.operation(event_feed(&board.database.webhooks(), retention, &environment));
+        }
+        let api = api.build().or_internal()?;
         let router = ServerRouter {
             api: api.clone(),
             mcp: mcp(options, &api)?,

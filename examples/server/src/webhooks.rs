@@ -61,8 +61,11 @@ pub fn start(
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.retention = keep;
+    settings.event_retention = retries.event_retention;
     settings.dead_retention = retries.webhook_dead_retention;
-    settings.sweep_interval = settings.sweep_interval.min(keep.max(Duration::from_secs(1)));
+    let retentions = [keep, retries.event_retention].into_iter().filter(|time| !time.is_zero());
+    let shortest = retentions.min().unwrap_or_default().max(Duration::from_secs(1));
+    settings.sweep_interval = settings.sweep_interval.min(shortest);
     let worker =
         Worker::builder(board.database.webhooks(), Arc::new(board.clone()), transport, environment)
             .settings(settings)

@@ -264,8 +264,11 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
             return Ok(events);
         };
         let now = last.occurred_at;
-        let no_endpoint =
-            |event: &Event| FanOut { event_id: event.id.clone(), endpoint_ids: Vec::new() };
+        let no_endpoint = |event: &Event| FanOut {
+            event_id: event.id.clone(),
+            endpoint_ids: Vec::new(),
+            stays_in_feed: false,
+        };
         let removed: Vec<_> = pending.iter().map(no_endpoint).collect();
         outbox.fan_out(&removed, now).await?;
         events.extend(pending);

@@ -55,7 +55,11 @@ pub(crate) fn extreme_events(number: u64) -> TestResult<[Event; 2]> {
 
 pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     let endpoint_ids = endpoints.iter().map(|endpoint| endpoint.id.clone());
-    FanOut { event_id: event.id.clone(), endpoint_ids: endpoint_ids.collect() }
+    FanOut {
+        event_id: event.id.clone(),
+        endpoint_ids: endpoint_ids.collect(),
+        stays_in_feed: false,
+    }
 }
 
 pub(crate) fn progress(state: DeliveryState, attempts: u32, due: Option<i64>) -> DeliveryProgress {

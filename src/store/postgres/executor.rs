@@ -24,6 +24,8 @@ const ADD_USAGE: &str = include_str!("sql/add_usage.sql");
 /// Common table expressions that replace the key. `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
+const SWEEP_FEED: &str = include_str!("sql/sweep_feed.sql");
+const MOVE_POSITIONS: &str = include_str!("sql/move_positions.sql");
 
 impl SqlExecutor for PostgresExecutor {
     const LABEL_CONTAINS: &'static str =
@@ -32,6 +34,19 @@ impl SqlExecutor for PostgresExecutor {
     const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
 
     const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
+
+    /// An event is in order if all transactions with an earlier or the same number have ended.
+    const IS_IN_ORDER: &'static str =
+        "position < (SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT))";
+
+    const ID_IS_LISTED: &'static str = "id = ANY (string_to_array(CAST(?1 AS TEXT), ','))";
+
+    fn after_position(select: &str) -> String {
+        let is_in_order = Self::IS_IN_ORDER;
+        format!(
+            "{select} {is_in_order} AND (position, number) > (?3, ?4) ORDER BY position, number LIMIT ?2"
+        )
+    }
 
     /// Hides the states from the planner, which otherwise scans an index of other deliveries in a rare state.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
@@ -152,15 +167,28 @@ impl SqlExecutor for PostgresExecutor {
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let recipients = recipients(events);
         let deliveries = recipients.iter().map(|(event, to)| DeliveryId::derive(event, to));
+        let staying = events.iter().filter(|one| one.stays_in_feed);
         let parameters = [
             Parameter::texts(events.iter().map(|one| &one.event_id)),
             self.clock.time(now).into(),
             Parameter::texts(deliveries),
             Parameter::texts(recipients.iter().map(|(event, _)| event)),
             Parameter::texts(recipients.iter().map(|(_, endpoint)| endpoint)),
+            Parameter::texts(staying.map(|one| &one.event_id)),
         ];
         self.execute(FAN_OUT, &parameters).await?;
         Ok(())
+    }
+
+    async fn sweep_feed(
+        &self,
+        before: Timestamp,
+        ahead: Timestamp,
+        limit: u32,
+    ) -> BackendResult<u64> {
+        self.execute(MOVE_POSITIONS, &[]).await?;
+        let parameters = [before.into(), ahead.into(), i64::from(limit).into()];
+        Ok(self.execute(SWEEP_FEED, &parameters).await?)
     }
 }
 
@@ -212,6 +240,11 @@ impl WebhookStores {
     pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
         let executor = PostgresExecutor::new(driver, clock);
         let store = Arc::new(SqlStore(executor.clone()));
-        Self { outbox: store.clone(), endpoints: store, deliveries: Arc::new(executor) }
+        Self {
+            outbox: store.clone(),
+            feed: store.clone(),
+            endpoints: store,
+            deliveries: Arc::new(executor),
+        }
     }
 }

@@ -19,6 +19,15 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// Deletes up to `?2` rows of the usage in the hours that began after `?1`, the newest first.
     const SWEEP_USAGE_AHEAD: &'static str;
 
+    /// SQL condition: true if no event with an earlier position can become visible later.
+    const IS_IN_ORDER: &'static str;
+
+    /// Returns a query for up to `?2` events after the position `?3` and the number `?4`, in order. `select` ends with `AND`.
+    fn after_position(select: &str) -> String;
+
+    /// SQL condition: true if the id of an event is in `?1`, a comma-separated list.
+    const ID_IS_LISTED: &'static str;
+
     /// Returns a query for the rows of one `scan` for each state. A scan has the SQL expression of its state, and is
     /// ordered and limited.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String;
@@ -73,6 +82,14 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
         events: &[FanOut],
         now: Timestamp,
     ) -> impl Future<Output = BackendResult<()>> + Send;
+
+    /// See [`FeedStore::sweep`](crate::store::FeedStore::sweep).
+    fn sweep_feed(
+        &self,
+        before: Timestamp,
+        ahead: Timestamp,
+        limit: u32,
+    ) -> impl Future<Output = BackendResult<u64>> + Send;
 }
 
 /// Stores in the database of an executor.

@@ -8,6 +8,7 @@ mod columns;
 pub(super) mod deliveries;
 pub(super) mod endpoints;
 mod executor;
+mod feed;
 mod idempotency;
 mod outbox;
 mod rows;

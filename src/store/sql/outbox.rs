@@ -17,7 +17,7 @@ const PENDING: &str = "
 
 /// Events have numbers because an id that is not UTF-8 cannot be a parameter.
 const QUARANTINE: &str = "
-    UPDATE forum_api_events SET quarantine_reason = ?2 WHERE number = ?1 AND fanned_out_at IS NULL";
+    UPDATE forum_api_events SET quarantine_reason = ?2, in_feed = FALSE WHERE number = ?1 AND fanned_out_at IS NULL";
 
 const COUNT_QUARANTINED: &str = "
     SELECT count(*) AS count FROM (

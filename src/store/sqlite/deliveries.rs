@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
 use super::execute::{Result, all, change, changes, first};
-use super::outbox::{insert, mark_fanned_out, queue};
+use super::outbox::{insert, mark_fanned_out, queue, remove_from_feed};
 use super::{SqliteExecutor, claim, times};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -208,8 +208,11 @@ impl DeliveryStore for SqliteExecutor {
             }
             if insert(connection, &event)? {
                 mark_fanned_out(connection, &event.id, now)?;
+                queue(connection, &event.id, &endpoint, now)?;
+                remove_from_feed(connection, &event.id)?;
+            } else {
+                queue(connection, &event.id, &endpoint, now)?;
             }
-            queue(connection, &event.id, &endpoint, now)?;
             Ok(Some(DeliveryId::derive(&event.id, &endpoint)))
         })
         .await

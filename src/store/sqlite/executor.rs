@@ -53,6 +53,22 @@ impl SqlExecutor for SqliteExecutor {
 
     const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
 
+    /// Transactions do not overlap, so that the numbers of events are in the order of the commits.
+    const IS_IN_ORDER: &'static str = "TRUE";
+
+    const ID_IS_LISTED: &'static str =
+        "id IN (SELECT value FROM json_each('[\"' || replace(?1, ',', '\",\"') || '\"]'))";
+
+    /// SQLite does not search an index for a row value that ends with the integer primary key.
+    fn after_position(select: &str) -> String {
+        format!(
+            "SELECT * FROM ({select} position = ?3 AND number > ?4 ORDER BY number LIMIT ?2)
+            UNION ALL
+            SELECT * FROM ({select} position > ?3 ORDER BY position, number LIMIT ?2)
+            ORDER BY position, number LIMIT ?2"
+        )
+    }
+
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
         let scans = states
             .iter()
@@ -150,6 +166,15 @@ impl SqlExecutor for SqliteExecutor {
         })
         .await
     }
+
+    async fn sweep_feed(
+        &self,
+        before: Timestamp,
+        ahead: Timestamp,
+        limit: u32,
+    ) -> BackendResult<u64> {
+        self.write(move |connection| outbox::sweep_feed(connection, before, ahead, limit)).await
+    }
 }
 
 impl Stores {
@@ -173,6 +198,12 @@ impl WebhookStores {
     pub fn in_sqlite(database: &Database) -> Self {
         let executor = SqliteExecutor::new(database, Priority::Background);
         let store = Arc::new(SqlStore(executor.clone()));
-        Self { outbox: store.clone(), endpoints: store, deliveries: Arc::new(executor) }
+        let feed = SqliteExecutor::new(database, Priority::Foreground);
+        Self {
+            outbox: store.clone(),
+            feed: Arc::new(SqlStore(feed)),
+            endpoints: store,
+            deliveries: Arc::new(executor),
+        }
     }
 }

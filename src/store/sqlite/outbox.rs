@@ -1,4 +1,4 @@
-//! Fan-out of events.
+//! Fan-out of events, and their removal from the feed.
 
 use rusqlite::{Connection, params, params_from_iter};
 
@@ -12,10 +12,11 @@ const QUEUE: &str = include_str!("sql/enqueue.sql");
 const MARK_FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
 
-/// Deletes an event without deliveries.
-const DELETE: &str = "
-    DELETE FROM forum_api_events
-    WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = ?1)";
+/// A trigger deletes an event without deliveries.
+const REMOVE_FROM_FEED: &str =
+    "UPDATE forum_api_events SET in_feed = FALSE WHERE id = ?1 AND in_feed";
+
+const SWEEP: &str = include_str!("sql/sweep_feed.sql");
 
 /// Returns `true` if the event is new.
 pub(super) fn insert(connection: &Connection, event: &Event) -> Result<bool> {
@@ -32,27 +33,40 @@ pub(super) fn mark_fanned_out(
     changes(connection, MARK_FANNED_OUT, params![id, now])
 }
 
-/// Queues a delivery. Returns `false` if the endpoint does not exist or is disabled, or the delivery was queued before.
+/// Queues a delivery, unless the endpoint does not exist or is disabled, or the delivery was queued before.
 pub(super) fn queue(
     connection: &Connection,
     event: &EventId,
     endpoint: &EndpointId,
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<()> {
     let id = DeliveryId::derive(event, endpoint);
-    changes(connection, QUEUE, params![id, event, endpoint, now])
+    change(connection, QUEUE, params![id, event, endpoint, now]).map(drop)
 }
 
 pub(super) fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
     if !mark_fanned_out(connection, &fan_out.event_id, now)? {
         return Ok(());
     }
-    let mut queued = false;
     for endpoint_id in &fan_out.endpoint_ids {
-        queued |= queue(connection, &fan_out.event_id, endpoint_id, now)?;
+        queue(connection, &fan_out.event_id, endpoint_id, now)?;
     }
-    if !queued {
-        change(connection, DELETE, [&fan_out.event_id])?;
+    if !fan_out.stays_in_feed {
+        remove_from_feed(connection, &fan_out.event_id)?;
     }
     Ok(())
+}
+
+/// Removes an event from the feed, and deletes it if it has no deliveries.
+pub(super) fn remove_from_feed(connection: &Connection, id: &EventId) -> Result<()> {
+    change(connection, REMOVE_FROM_FEED, [id]).map(drop)
+}
+
+pub(super) fn sweep_feed(
+    connection: &Connection,
+    before: Timestamp,
+    ahead: Timestamp,
+    limit: u32,
+) -> Result<u64> {
+    Ok(change(connection, SWEEP, params![before, ahead, limit])? as u64)
 }

@@ -195,29 +195,26 @@ struct RatingParty {
 }
 
 #[cfg(feature = "webhooks")]
-impl Event {
-    /// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only
-    /// its sender and its recipients, and `member.rated` only the rated member and the rater; every other topic
-    /// concerns all members, and so does an example.
-    ///
-    /// The parties are read from the body. An event of these two topics without parties concerns no member.
-    pub(crate) fn concerns(&self, member: &UserId) -> bool {
-        let body = &self.body;
-        let is_example = || parse_part(body, "/example") == Some(true);
-        if self.topic == Topic::MESSAGE_SENT {
-            let parties = parse_part::<MessageParties>(body, "/data/message");
-            parties.is_some_and(|parties| {
-                parties.sender_id == *member || parties.recipient_ids.contains(member)
-            }) || is_example()
-        } else if self.topic == Topic::MEMBER_RATED {
-            let parties = parse_part::<RatingParties>(body, "/data");
-            parties.is_some_and(|parties| {
-                let is_rater = |rater: RatingParty| rater.user_id == *member;
-                parties.member.user_id == *member || parties.actor.is_some_and(is_rater)
-            }) || is_example()
-        } else {
-            true
-        }
+/// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only its sender
+/// and its recipients, and `member.rated` only the rated member and the rater; every other topic concerns all members, and
+/// so does an example.
+///
+/// The parties are read from the body. An event of these two topics without parties concerns no member.
+pub(crate) fn concerns(topic: &Topic, body: &str, member: &UserId) -> bool {
+    let is_example = || parse_part(body, "/example") == Some(true);
+    if *topic == Topic::MESSAGE_SENT {
+        let parties = parse_part::<MessageParties>(body, "/data/message");
+        parties.is_some_and(|parties| {
+            parties.sender_id == *member || parties.recipient_ids.contains(member)
+        }) || is_example()
+    } else if *topic == Topic::MEMBER_RATED {
+        let parties = parse_part::<RatingParties>(body, "/data");
+        parties.is_some_and(|parties| {
+            let is_rater = |rater: RatingParty| rater.user_id == *member;
+            parties.member.user_id == *member || parties.actor.is_some_and(is_rater)
+        }) || is_example()
+    } else {
+        true
     }
 }
 

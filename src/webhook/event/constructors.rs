@@ -158,6 +158,12 @@ kinds! {
     PING ping() in None => PingEventData, PingEventData {};
 }
 
+/// Returns the example of an event of the library's own topics.
+#[cfg(feature = "webhooks")]
+pub(crate) fn example_event(topic: &Topic) -> Option<Event> {
+    event_kinds().into_iter().find(|kind| kind.topic == *topic).map(|kind| kind.example)
+}
+
 fn public<T: Clone>(resource: &T) -> PublicView<'_, T> {
     PublicView(Cow::Borrowed(resource))
 }

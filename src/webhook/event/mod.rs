@@ -5,6 +5,10 @@ mod constructors;
 mod envelope;
 mod payload;
 
+#[cfg(feature = "webhooks")]
+pub(crate) use body::concerns;
 pub(crate) use body::delivery_body;
+#[cfg(feature = "webhooks")]
+pub(crate) use constructors::example_event;
 pub(crate) use constructors::{EventKind, event_kinds};
 pub use envelope::{Event, EventContext, EventMeta, ForumSummary};

@@ -1,14 +1,14 @@
 //! Concurrent nodes and transactions.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forum_api::host::BackendError;
-use forum_api::model::{DeliveryId, EventId};
+use forum_api::model::{DeliveryId, EventId, UserId};
 use forum_api::store::postgres::tokio_postgres_0_7::migrate;
-use forum_api::store::{ClaimBatch, Settlement, WebhookStores};
+use forum_api::store::{ClaimBatch, FanOut, FeedPosition, Settlement, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
@@ -46,6 +46,159 @@ async fn an_event_that_is_committed_late_is_fanned_out() {
     assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(1)]);
     webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
     assert_eq!(claim_all(&webhooks, at(0)).await.deliveries.len(), 2);
+}
+
+/// Returns the ids of all events of the feed.
+async fn feed(webhooks: &WebhookStores) -> Vec<EventId> {
+    let reader = UserId::from(1);
+    let read = webhooks.feed.read(FeedPosition::START, &reader, 99).await.unwrap();
+    read.entries.into_iter().map(|entry| entry.id).collect()
+}
+
+/// Reads the feed until it has this number of events: transactions of other tests can delay them.
+async fn wait_for_feed(webhooks: &WebhookStores, count: usize) -> Vec<EventId> {
+    loop {
+        let ids = feed(webhooks).await;
+        if ids.len() >= count {
+            return ids;
+        }
+    }
+}
+
+/// A transaction that began earlier and commits later than another one: no event is read before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_feed_waits_for_an_event_that_is_committed_late() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    for (commits, expected) in [(true, vec![1, 2, 3]), (false, vec![1, 2, 3, 5])] {
+        let mut one = pool.get().await.unwrap();
+        let mut other = pool.get().await.unwrap();
+        let base = if commits { 0 } else { 3 };
+        let late = one.transaction().await.unwrap();
+        insert(&*late, &event(base + 1)).await;
+        let before = feed(&webhooks).await;
+        let early = other.transaction().await.unwrap();
+        insert(&*early, &event(base + 2)).await;
+        early.commit().await.unwrap();
+        assert_eq!(feed(&webhooks).await, before, "the late event has an earlier position");
+        if commits {
+            insert(&*late, &event(base + 3)).await;
+            late.commit().await.unwrap();
+        } else {
+            late.rollback().await.unwrap();
+        }
+        let ids = wait_for_feed(&webhooks, expected.len()).await;
+        let sorted: BTreeSet<_> = ids.iter().cloned().collect();
+        let expected: BTreeSet<_> = expected.into_iter().map(|number| event(number).id).collect();
+        assert_eq!((ids.len(), sorted), (expected.len(), expected));
+    }
+}
+
+/// A transaction that began earlier, but changes a row after another one has committed its change of the row: the order of
+/// the feed is the order of the changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_feed_has_changes_of_one_row_in_their_order() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let mut one = pool.get().await.unwrap();
+    one.batch_execute("CREATE TABLE item (id INTEGER PRIMARY KEY, value INTEGER); INSERT INTO item VALUES (1, 0), (2, 0)")
+        .await
+        .unwrap();
+    let mut other = pool.get().await.unwrap();
+    let waits = one.transaction().await.unwrap();
+    waits.execute("UPDATE item SET value = 1 WHERE id = 2", &[]).await.unwrap();
+    let first = other.transaction().await.unwrap();
+    first.execute("UPDATE item SET value = 1 WHERE id = 1", &[]).await.unwrap();
+    let (updated, ()) =
+        tokio::join!(waits.execute("UPDATE item SET value = 2 WHERE id = 1", &[]), async {
+            insert(&*first, &event(1)).await;
+            first.commit().await.unwrap();
+        });
+    updated.unwrap();
+    insert(&*waits, &event(2)).await;
+    waits.commit().await.unwrap();
+    let ids = wait_for_feed(&webhooks, 2).await;
+    assert_eq!(ids, [1, 2].map(|number| event(number).id));
+}
+
+/// Positions that another cluster wrote precede those of this one.
+#[tokio::test(flavor = "multi_thread")]
+async fn positions_of_another_cluster_are_moved_by_a_sweep() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let client = pool.get().await.unwrap();
+    for number in 1..=3 {
+        insert(&**client, &event(number)).await;
+    }
+    let restore =
+        "UPDATE forum_api_events SET position = 4611686018427387904 - number WHERE number < 3";
+    client.execute(restore, &[]).await.unwrap();
+    assert_eq!(wait_for_feed(&webhooks, 1).await, [event(3).id]);
+    assert_eq!(webhooks.feed.sweep(at(0), at(1), 9).await.unwrap(), 0);
+    assert_eq!(wait_for_feed(&webhooks, 3).await, [2, 1, 3].map(|number| event(number).id));
+}
+
+/// Writers of two nodes with transactions of different lengths, and readers that go on from their last events.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_the_feed_get_each_event_of_all_nodes_once() {
+    const WRITERS: u64 = 16;
+    const EVENTS: u64 = 60;
+    let pool = pool(&schema().await, 24);
+    migrate(&pool).await.unwrap();
+    let webhooks = webhooks(&pool);
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let pool = pool.clone();
+        writers.spawn(async move {
+            let mut client = pool.get().await.unwrap();
+            for number in 0..EVENTS {
+                let transaction = client.transaction().await.unwrap();
+                insert(&*transaction, &event(writer * EVENTS + number)).await;
+                for _ in 0..(writer * 7 + number) % 5 {
+                    transaction.execute("SELECT 1", &[]).await.unwrap();
+                }
+                transaction.commit().await.unwrap();
+            }
+        });
+    }
+    let mut readers = JoinSet::new();
+    for limit in [3, 50, 1000] {
+        let webhooks = webhooks.clone();
+        readers.spawn(async move {
+            let reader = UserId::from(1);
+            let mut position = FeedPosition::START;
+            let mut read = Vec::new();
+            while (read.len() as u64) < WRITERS * EVENTS {
+                let page = webhooks.feed.read(position, &reader, limit).await.unwrap();
+                if let Some(last) = page.entries.last() {
+                    position = webhooks.feed.find(&last.id).await.unwrap().unwrap().position;
+                }
+                read.extend(page.entries.into_iter().map(|entry| entry.id));
+            }
+            read
+        });
+    }
+    let fan_out_all = async {
+        let mut count = 0;
+        while count < WRITERS * EVENTS {
+            let pending = webhooks.outbox.pending(100).await.unwrap();
+            let fan_outs: Vec<_> = pending
+                .iter()
+                .map(|event| FanOut { stays_in_feed: true, ..fan_out(&event.id, &[]) })
+                .collect();
+            webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+            count += fan_outs.len() as u64;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), fan_out_all).await.unwrap();
+    while let Some(written) = writers.join_next().await {
+        written.unwrap();
+    }
+    while let Some(read) = readers.join_next().await {
+        let read = read.unwrap();
+        let distinct: HashSet<_> = read.iter().collect();
+        assert_eq!((read.len(), distinct.len()), (960, 960));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

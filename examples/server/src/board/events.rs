@@ -20,8 +20,9 @@ pub struct EventRecorder {
     pub actor: Option<i64>,
     /// The request that caused the command. `None` in the same cases as `actor`.
     pub request: Option<RequestInfo>,
-    /// `false` if no webhook endpoint is enabled: events are then not recorded. `true` if this is not known.
-    pub has_endpoints: bool,
+    /// `false` if the board has no feed and no webhook endpoint is enabled: events are then not recorded. `true` if this is not
+    /// known.
+    pub has_readers: bool,
     web_urls: WebUrls,
     recorded: Vec<Event>,
     is_committed: bool,
@@ -33,16 +34,16 @@ impl EventRecorder {
             now,
             actor: None,
             request: None,
-            has_endpoints: true,
+            has_readers: true,
             web_urls,
             recorded: Vec::new(),
             is_committed: false,
         }
     }
 
-    /// Records an event, unless no webhook endpoint is enabled.
+    /// Records an event, unless it has no readers.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
-        if self.has_endpoints {
+        if self.has_readers {
             let mut meta = EventMeta::new(&OsRandom, self.now)?.web_urls(&self.web_urls);
             if let Some(request) = &self.request {
                 meta = meta.caused_by(request);

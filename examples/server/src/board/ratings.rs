@@ -57,7 +57,7 @@ pub async fn rate(
     rating.post_id = post_id.map(PostId::from);
     rating.forum_id = forum.map(ForumId::from);
     rating.comment = comment.into();
-    if post.is_none_or(|post| post.public) && events.has_endpoints {
+    if post.is_none_or(|post| post.public) && events.has_readers {
         let (rater, forum) = rater_and_forum(tx, events.actor, forum).await?;
         let mut author = Author::new(rated.user_id, rated.username);
         author.avatar_url = rated.avatar_url;

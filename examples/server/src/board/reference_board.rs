@@ -34,6 +34,7 @@ pub struct ReferenceBoard {
     pub(super) rules: BoardRulesCache,
     waker: WorkerWaker,
     web_urls: WebUrls,
+    has_feed: bool,
 }
 
 #[derive(Clone)]
@@ -60,6 +61,7 @@ impl ReferenceBoard {
             rules: BoardRulesCache::default(),
             waker: WorkerWaker(Arc::new(|| ())),
             web_urls: WebUrls::default(),
+            has_feed: false,
         }
     }
 
@@ -74,6 +76,11 @@ impl ReferenceBoard {
     pub fn with_web_urls(mut self, web_urls: &WebUrls) -> Self {
         self.web_urls = web_urls.clone();
         self
+    }
+
+    /// Writes all events of members' commands to the outbox, also while no webhook endpoint is enabled, for the feed.
+    pub fn with_feed(self) -> Self {
+        Self { has_feed: true, ..self }
     }
 
     /// Sets the replicas that serve reads. Without pools, the primary serves all reads.
@@ -294,6 +301,7 @@ impl ReferenceBoard {
         let texts = self.texts;
         let rules = self.rules.clone();
         let clock = self.clock.clone();
+        let has_feed = self.has_feed;
         let writer = Writer::Member { thread: target.thread() };
         self.write_by(writer, move |tx, events| {
             Box::pin(async move {
@@ -311,7 +319,7 @@ impl ReferenceBoard {
                 // The transaction may be repeated.
                 request.discard_events();
                 events.request = Some(request);
-                events.has_endpoints = actor.has_endpoints;
+                events.has_readers = has_feed || actor.has_endpoints;
                 command((tx, events, &actor, texts), loaded).await
             })
         })

@@ -10,12 +10,10 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::{ApiSettings, Environment, openapi_document};
 use serde_json::json;
 
 use config::Configuration;
 
-use crate::board::settings::SettingValues;
 use crate::commands::backup::BackupCommand;
 use crate::commands::config::{ConfigCommand, EffectiveOption};
 use crate::commands::copy::CopyCommand;
@@ -24,7 +22,7 @@ use crate::commands::health::HealthCommand;
 use crate::commands::restore::RestoreCommand;
 use crate::commands::status::StatusCommand;
 use crate::commands::worker::WorkerCommand;
-use crate::options::{COMMON_OPTIONS, Common, DEFAULT_BOARD_NAME, ServeArgs, SurfaceArg};
+use crate::options::{COMMON_OPTIONS, Common, ServeArgs, SurfaceArg};
 use crate::output::{self, Output};
 use crate::serve;
 
@@ -138,11 +136,7 @@ impl Cli {
                 Output::new(&script, json!({ "ok": true }))?
             }
             Some(Command::Openapi { surface }) => {
-                let environment = Environment::default().surface(surface.into());
-                let mut settings = ApiSettings::default();
-                settings.board = SettingValues::default().describe();
-                settings.board.name = DEFAULT_BOARD_NAME.into();
-                let document = openapi_document(&settings, &environment);
+                let document = serve::document(surface.into())?;
                 Output::new(format!("{document:#}"), &document)?
             }
         };

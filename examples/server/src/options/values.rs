@@ -76,6 +76,13 @@ pub fn delay(text: &str) -> Result<Duration, &'static str> {
         .ok_or("expected a number of seconds from 0 to 3600")
 }
 
+/// Parses hours, with or without a fraction, or 0.
+pub fn hours(text: &str) -> Result<Duration, &'static str> {
+    within(text, 0.0..=87_600.0)
+        .map(|hours| Duration::from_secs_f64(hours * 3600.0))
+        .ok_or("expected a number of hours from 0 to 87600")
+}
+
 /// Parses an HTTP URL without credentials, path, query and fragment. Removes trailing slashes.
 pub fn base_url(text: &str) -> Result<String, &'static str> {
     let expected = "expected http://… or https://… without username, path, query or fragment";

@@ -6,9 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::webhook::AllowedAddresses;
 
-use super::values::{number, seconds};
+use super::values::{hours, number, seconds};
 
 pub(super) const WEBHOOKS: &str = "Webhooks";
+
+/// Default of `--event-retention`.
+pub const DEFAULT_EVENT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
@@ -62,6 +65,10 @@ pub struct RetryOptions {
     /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
     #[arg(long = "webhook-dead-retention", value_name = "SECONDS", value_parser = seconds)]
     pub webhook_dead_retention: Option<Duration>,
+    /// Time for which clients can read events in the feed, GET /x/events, in hours; fractions are allowed; 0 is no feed;
+    /// set it for `serve` and `worker` alike
+    #[arg(long, value_name = "HOURS", default_value = "24", value_parser = hours)]
+    pub event_retention: Duration,
     /// Maximum number of concurrent attempts
     #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
     pub webhook_concurrency: u32,

@@ -13,6 +13,7 @@ mod deliveries;
 mod deploy;
 mod erasure;
 mod faults;
+mod feed;
 mod keys;
 mod kill;
 mod lifecycle;

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod claims;
 pub mod delivery_stats;
 pub mod endpoints;
+pub mod feed;
 pub mod idempotency;
 pub mod leases;
 pub mod lists;
@@ -19,7 +20,7 @@ pub mod tokens;
 
 rule_files! {
     __store_tests, StoreFixture;
-    audit tokens rate_limits idempotency outbox pending_events endpoints claims leases retries lists sweeps delivery_stats token_usage
+    audit tokens rate_limits idempotency outbox pending_events feed endpoints claims leases retries lists sweeps delivery_stats token_usage
 }
 
 /// Runs the rule `name`, such as `outbox::an_event_is_inserted_once`, on new stores.

@@ -41,15 +41,24 @@ CREATE TABLE forum_api_events (
     occurred_at BIGINT NOT NULL,
     forum TEXT CHECK (forum ~ '^[A-Za-z0-9_-]{1,64}$'),
     request_id TEXT,
-    body TEXT NOT NULL CHECK (octet_length(body) <= 262066 AND json_typeof(body::JSON) = 'object'),
     fanned_out_at BIGINT,
-    quarantine_reason TEXT
+    quarantine_reason TEXT,
+    in_feed BOOLEAN NOT NULL DEFAULT TRUE,
+    -- The feed is in the order of position and number. The position is at least the number of the transaction, and at least
+    -- that of each transaction that has ended before. So a change that depends on another one has a later position, and a
+    -- position is final once all transactions up to it have ended.
+    position BIGINT NOT NULL DEFAULT greatest(
+        pg_current_xact_id()::TEXT::BIGINT, pg_snapshot_xmax(pg_current_snapshot())::TEXT::BIGINT - 1
+    ),
+    body TEXT NOT NULL CHECK (octet_length(body) <= 262066 AND json_typeof(body::JSON) = 'object')
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 
 CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number)
 WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
+CREATE INDEX forum_api_events_feed ON forum_api_events (position, number) WHERE in_feed;
+CREATE INDEX forum_api_events_by_time ON forum_api_events (occurred_at, number) WHERE in_feed;
 CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
 
 CREATE TABLE forum_api_endpoints (
@@ -122,7 +131,7 @@ BEGIN
     -- If two transactions delete the last deliveries at once, the second sees the deletion of the first.
     PERFORM FROM forum_api_events WHERE id = OLD.event FOR UPDATE;
     DELETE FROM forum_api_events
-    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL AND NOT in_feed
         AND NOT EXISTS (SELECT FROM forum_api_deliveries WHERE event = OLD.event);
     RETURN NULL;
 END
@@ -130,6 +139,18 @@ $ends$;
 
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 FOR EACH ROW EXECUTE FUNCTION forum_api_event_ends();
+
+CREATE FUNCTION forum_api_event_leaves_feed() RETURNS TRIGGER LANGUAGE plpgsql AS $leaves$
+BEGIN
+    DELETE FROM forum_api_events
+    WHERE id = NEW.id AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM forum_api_deliveries WHERE event = NEW.id);
+    RETURN NULL;
+END
+$leaves$;
+
+CREATE TRIGGER forum_api_events_leave_feed AFTER UPDATE OF in_feed ON forum_api_events
+FOR EACH ROW WHEN (OLD.in_feed AND NOT NEW.in_feed) EXECUTE FUNCTION forum_api_event_leaves_feed();
 
 CREATE TABLE forum_api_audit_log (
     id TEXT COLLATE "C" PRIMARY KEY,

@@ -4,8 +4,8 @@ WITH clock AS MATERIALIZED (
 ), endpoint AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints WHERE id = $7 AND enabled FOR KEY SHARE
 ), put AS (
-    INSERT INTO forum_api_events (id, topic, occurred_at, forum, request_id, body, fanned_out_at)
-    SELECT $1, $2, $3, $4, $9, $5, now FROM endpoint, clock
+    INSERT INTO forum_api_events (id, topic, occurred_at, forum, request_id, body, fanned_out_at, in_feed)
+    SELECT $1, $2, $3, $4, $9, $5, now, FALSE FROM endpoint, clock
     ON CONFLICT (id) DO NOTHING
 ), queued AS (
     INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)

@@ -1,5 +1,5 @@
--- Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes events without recipients,
--- and skips events that were fanned out before.
+-- Queues a delivery of each event to each of its endpoints that exists and is enabled. A trigger deletes events without
+-- recipients that do not stay in the feed. Skips events that were fanned out before.
 --
 -- Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of the deliveries. Deliveries that
 -- a crash loses are queued again.
@@ -17,14 +17,6 @@ WITH clock AS MATERIALIZED (
     JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled
     FOR KEY SHARE OF endpoint
     ON CONFLICT (id) DO NOTHING
-    RETURNING event
-), delivered AS (
-    SELECT event AS id FROM queued
-    UNION
-    SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
-), kept AS (
-    UPDATE forum_api_events SET fanned_out_at = (SELECT now FROM clock)
-    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM delivered)
 )
-DELETE FROM forum_api_events
-WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM delivered)
+UPDATE forum_api_events SET fanned_out_at = (SELECT now FROM clock), in_feed = in_feed AND id = ANY ($6)
+WHERE id = ANY (ARRAY(SELECT id FROM event))

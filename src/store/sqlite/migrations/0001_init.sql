@@ -45,16 +45,22 @@ CREATE TABLE forum_api_events (
     occurred_at INTEGER NOT NULL,
     forum TEXT CHECK (length(forum) BETWEEN 1 AND 64 AND forum NOT GLOB '*[^A-Za-z0-9_-]*'),
     request_id TEXT,
+    fanned_out_at INTEGER,
+    quarantine_reason TEXT,
+    in_feed INTEGER NOT NULL DEFAULT TRUE,
+    -- The feed is in the order of position and number. All events of SQLite have this position, and are in the order of their
+    -- numbers. A copy of Postgres has earlier ones.
+    position INTEGER NOT NULL DEFAULT 4611686018427387904,
     body TEXT NOT NULL CHECK (
         length(CAST(body AS BLOB)) <= 262066
         AND CASE WHEN json_valid(body) THEN json_type(body) = 'object' ELSE FALSE END
-    ),
-    fanned_out_at INTEGER,
-    quarantine_reason TEXT
+    )
 ) STRICT;
 
 CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number)
 WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
+CREATE INDEX forum_api_events_feed ON forum_api_events (position, number) WHERE in_feed;
+CREATE INDEX forum_api_events_by_time ON forum_api_events (occurred_at, number) WHERE in_feed;
 CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
 
 CREATE TABLE forum_api_endpoints (
@@ -123,8 +129,16 @@ CREATE TABLE forum_api_attempts (
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 BEGIN
     DELETE FROM forum_api_events
-    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL AND NOT in_feed
         AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = OLD.event);
+END;
+
+CREATE TRIGGER forum_api_events_leave_feed AFTER UPDATE OF in_feed ON forum_api_events
+WHEN OLD.in_feed AND NOT NEW.in_feed
+BEGIN
+    DELETE FROM forum_api_events
+    WHERE id = NEW.id AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = NEW.id);
 END;
 
 CREATE TABLE forum_api_audit_log (

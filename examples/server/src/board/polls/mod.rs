@@ -113,7 +113,7 @@ impl PollRow {
         events: &mut EventRecorder,
         event: fn(EventMeta, &Poll, EventContext<'_>) -> Event,
     ) -> BoardResult<InForum<Poll>> {
-        if self.state == ContentState::Visible && events.has_endpoints {
+        if self.state == ContentState::Visible && events.has_readers {
             let thread = self.poll.thread_id.to_i64()?;
             let scope = EventScope::load(tx, thread, None, events.actor).await?;
             events.record(|meta| event(meta, &self.poll, scope.context()))?;

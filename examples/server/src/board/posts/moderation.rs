@@ -261,7 +261,7 @@ pub async fn set_flag(
     if !is_changed && !tx.any("SELECT 1 FROM thread WHERE id = ?1", bind![thread]).await? {
         return Err(BoardError::not_found(format!("unknown thread \"{thread}\"")));
     }
-    if is_changed && events.has_endpoints {
+    if is_changed && events.has_readers {
         let scope = EventScope::load(tx, thread, None, events.actor).await?;
         if scope.thread.state == ContentState::Visible {
             scope.record(events, THREAD_UPDATED)?;

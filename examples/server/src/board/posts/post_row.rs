@@ -99,7 +99,7 @@ impl PostRow {
         let thread = self.first.then_some(self.thread);
         let parameters = bind! { ":post": self.post, ":thread": thread };
         let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value("id")).await?;
-        if !events.has_endpoints {
+        if !events.has_readers {
             return Ok(());
         }
         published.retain(|post| *post != self.post);
@@ -136,7 +136,7 @@ impl PostRow {
         events: &mut EventRecorder,
         (thread, reply): (PostEvents, PostEvents),
     ) -> BoardResult<()> {
-        if !events.has_endpoints {
+        if !events.has_readers {
             return Ok(());
         }
         let kinds = if self.first { thread } else { reply };

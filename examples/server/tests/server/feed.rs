@@ -1,0 +1,164 @@
+//! The feed of events of a server.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::faults::call_tool;
+use crate::prelude::*;
+
+/// Reads the feed until it has these topics: on Postgres, a transaction of another test can delay an event. Returns the
+/// position of the last one.
+fn expect_events(server: &Server, token: &str, from: &str, expected: &[&str]) -> String {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let page = server.get(token, &format!("/x/events?{from}&limit=100")).json();
+        assert_eq!(page["next"], Value::Null, "{page}");
+        let items = page["items"].as_array().unwrap();
+        let topics: Vec<_> = items.iter().map(|item| item["topic"].as_str().unwrap()).collect();
+        if topics == expected {
+            return format!("after={}", items.last().unwrap()["event"].as_str().unwrap());
+        }
+        assert!(topics.len() < expected.len() && Instant::now() < deadline, "{page}");
+    }
+}
+
+#[test]
+fn a_token_reads_the_events_of_members_and_of_commands() {
+    let server = Server::new(&[]);
+    server.remove_post_limits();
+    let alice = server.token("alice");
+    let new = json!({ "title": "Kettles", "body": "Which one?" });
+    let thread = server.post(&alice, "/forums/2/threads", &new).json();
+    let [id, first] = ["threadId", "firstPostId"].map(|name| thread[name].as_str().unwrap());
+    let created = ["thread.created", "post.created"];
+    let position = expect_events(&server, &alice, "since=2020-01-01T00:00:00Z", &created);
+    let path = format!("/threads/{id}/posts/{first}");
+    let edit = r#"{"title":"Pots","body":"Which of them?"}"#;
+    assert_eq!(server.send("PATCH", &alice, &path, edit).status, 200);
+    let updated = ["thread.updated", "post.updated"];
+    let position = expect_events(&server, &alice, &position, &updated);
+    server.run_ok(&format!("thread lock {id}"));
+    let position = expect_events(&server, &alice, &position, &["thread.updated"]);
+    server.run_ok("member add zelda --groups members");
+    server.run_ok("member erase zelda --yes");
+    let position = expect_events(&server, &alice, &position, &["member.erased"]);
+
+    let after = position.strip_prefix("after=").unwrap();
+    let result = call_tool(&server, &alice, "listEvents", json!({ "after": after })).json();
+    let content = &result["result"]["structuredContent"];
+    assert_eq!(*content, json!({ "items": [], "next": null }), "{result}");
+}
+
+/// Compares a copy with the lists after each line of the standard input, until they are equal.
+const COMPARE: &str = r#"
+import sys
+import time
+
+
+def author(resource):
+    return resource["author"] and resource["author"]["userId"]
+
+
+def view(threads, posts):
+    names = ("threadId", "title", "locked", "pinned", "replyCount", "state")
+    return (
+        sorted([*(thread[name] for name in names), author(thread)] for thread in threads),
+        sorted([post["postId"], post["body"], post["state"], author(post)] for post in posts),
+    )
+
+
+def of_board():
+    forums = get("/forums")["items"]
+    threads = [thread for forum in forums for thread in read(f"/forums/{forum['forumId']}/threads")]
+    return view(threads, [post for thread in threads for post in read(f"/threads/{thread['threadId']}/posts")])
+
+
+begin()
+print("begun", flush=True)
+for _ in sys.stdin:
+    deadline = time.monotonic() + 30
+    expected = of_board()
+    update()
+    while view(threads.values(), posts.values()) != expected and time.monotonic() < deadline:
+        update()
+    found = view(threads.values(), posts.values())
+    print("equal" if found == expected else f"{found} is not {expected}", flush=True)
+"#;
+
+/// The program of the reference page, while members write, edit, delete and vote, and operators approve, restore, lock and
+/// erase.
+#[test]
+fn a_copy_that_the_published_program_keeps_equals_the_board() {
+    let server = Server::new(&["--token-budget", "1000000"]);
+    server.remove_post_limits();
+    let document = get(&server.api_url("/openapi.json")).json();
+    let tags = document["tags"].as_array().unwrap();
+    let tag = tags.iter().find(|tag| tag["name"] == "events").unwrap();
+    let description = tag["description"].as_str().unwrap();
+    let (_, program) = description.split_once("```python\n").unwrap();
+    let (program, _) = program.split_once("```").unwrap();
+    let [alice, bob, moderator, newbie] =
+        ["alice", "bob", "mod", "newbie"].map(|name| server.token(name));
+    let mut child = Command::new("python3")
+        .args(["-c", &format!("{program}{COMPARE}")])
+        .env("API", server.api_url(""))
+        .env("TOKEN", &alice)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut input = child.stdin.take().unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "begun");
+    let mut compare = || {
+        writeln!(input).unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "equal");
+    };
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap().to_owned();
+    for round in 0..4 {
+        let new = json!({ "title": format!("Copied {round}"), "body": "First." });
+        let thread = server.post(&alice, "/forums/2/threads", &new).json();
+        let (id, first) = (text(&thread, "threadId"), text(&thread, "firstPostId"));
+        let posts = format!("/threads/{id}/posts");
+        let reply = |token, body: &str| {
+            text(&server.post(token, &posts, &json!({ "body": body })).json(), "postId")
+        };
+        let [edited, deleted] = ["Edited.", "Deleted."].map(|body| reply(&bob, body));
+        let waiting = reply(&newbie, "Waiting.");
+        compare();
+        let change = |method, token, post: &str, body: Value| {
+            let path = format!("{posts}/{post}");
+            let changed = server.send(method, token, &path, &body.to_string());
+            assert!(changed.status < 300, "{changed:?}");
+        };
+        change("PATCH", &alice, &first, json!({ "title": format!("Renamed {round}") }));
+        change("PATCH", &bob, &edited, json!({ "body": "Better." }));
+        change("DELETE", &bob, &deleted, Value::Null);
+        server.run_ok(&format!("post approve {waiting}"));
+        server.run_ok(&format!("thread {} {id}", ["lock", "pin"][round % 2]));
+        compare();
+        if round % 2 == 0 {
+            server.run_ok(&format!("post restore {deleted}"));
+        } else {
+            change("DELETE", &moderator, &first, Value::Null);
+            compare();
+            server.run_ok(&format!("post restore {first}"));
+        }
+        compare();
+    }
+    server.run_ok("member erase newbie --yes");
+    compare();
+    server.run_ok("member erase bob --posts --yes");
+    compare();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_server_without_a_retention_has_no_feed() {
+    let server = Server::new(&["--event-retention", "0"]);
+    let alice = server.token("alice");
+    assert_eq!(server.get(&alice, "/x/events").status, 404);
+    let document = get(&server.api_url("/openapi.json")).json();
+    assert_eq!(document["paths"].get("/x/events"), None);
+}

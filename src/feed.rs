@@ -1,0 +1,284 @@
+//! Feed of events: an operation that a host adds to the API ([protocol](crate::guide::protocol), section 12.8).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::environment::Environment;
+use crate::host::{BoardError, BoardResult, MemberCaller, OrInternal};
+use crate::model::{CLOCK_TOLERANCE, EventId, Expected, PageLimit, Timestamp};
+use crate::operation::{
+    ApiResponse, ApiResult, Decode, DecodeContext, ExtraTypes, InputSchema, InputValue, Operation,
+    Render, RenderContext, Tag, deserialize,
+};
+use crate::scope::Scope;
+use crate::store::{FeedEntry, FeedPosition, FeedStore, WebhookStores};
+use crate::webhook::{Topic, TopicSet, concerns, example_event};
+
+/// Largest number of events that one request reads.
+const MAX_READ: u32 = 1000;
+
+const NOTES: &str = "For clients that cannot receive webhooks, and for copies of the board. An item is the body of a webhook without `delivery`. The items are in the order in which the changes became visible. To go on, send the `event` of the last item as `after`, and repeat this while `next` is not null; later continue in the same way. Such a client misses no event and gets none twice.\n\nA page contains what an endpoint of the token's owner would receive now: events of forums that the owner can see, and ratings and private messages only if the owner is one of the parties. `message.sent` must be named in `topics`. A page can have fewer items than `limit`, or none, and a `next`.\n\nThe board keeps events for a limited time. An `after` that is too old is a 400 with the header `x-error-reason: position_expired`: read the lists again, and begin with `since`, the time before that.";
+
+/// Returns the operation `GET /x/events`, which lists the events of a board: the feed.
+///
+/// `retention` is the [`event_retention`](crate::worker::WorkerSettings::event_retention) of the workers. The board writes
+/// all of its events, also those without a subscribed endpoint.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use forum_api::host::{Authorizer, Board};
+/// use forum_api::store::{Stores, WebhookStores};
+/// use forum_api::{BuildError, Environment, ForumApi, event_feed};
+///
+/// fn build<B: Authorizer + Board>(
+///     board: Arc<B>,
+///     stores: Stores,
+///     webhooks: &WebhookStores,
+///     environment: &Environment,
+/// ) -> Result<ForumApi, BuildError> {
+///     let day = Duration::from_secs(24 * 60 * 60);
+///     ForumApi::builder(board, stores)
+///         .environment(environment)
+///         .operation(event_feed(webhooks, day, environment))
+///         .build()
+/// }
+/// ```
+pub fn event_feed(
+    stores: &WebhookStores,
+    retention: Duration,
+    environment: &Environment,
+) -> Operation {
+    let feed =
+        EventFeed { store: Arc::clone(&stores.feed), retention, environment: environment.clone() };
+    Operation::get("/x/events", "listEvents", Scope::POSTS_READ)
+        .tag(Tag::new("events", include_str!("feed.md")))
+        .summary("Lists the events of the board.")
+        .notes(NOTES)
+        .cost(2)
+        .ok(
+            &Arc::new(feed),
+            |feed, reader: &MemberCaller, (), query: FeedQuery| Box::pin(feed.page(reader, query)),
+            EventPage::example,
+        )
+}
+
+struct EventFeed {
+    store: Arc<dyn FeedStore>,
+    retention: Duration,
+    environment: Environment,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FeedParams {
+    /// `event` of the last item that the client has, or `next` of a page. Default: the position of `since`.
+    #[schemars(transform = remove_examples)]
+    after: Option<EventId>,
+    /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
+    /// the position of the latest event.
+    #[schemars(transform = remove_examples)]
+    since: Option<Timestamp>,
+    /// Topics, separated by commas. `*` is all topics except `message.sent`. Default: `*`.
+    #[schemars(extend("default" = "*"))]
+    topics: Option<String>,
+    /// Largest number of items. Default: 20.
+    #[serde(default)]
+    limit: PageLimit,
+}
+
+/// Removes the examples of a parameter: no other board has the event, and none keeps events of that time.
+fn remove_examples(schema: &mut Schema) {
+    schema.remove("examples");
+}
+
+struct FeedQuery {
+    params: FeedParams,
+    /// Largest size of the bodies of a page, in bytes.
+    max_bytes: u64,
+}
+
+impl Decode for FeedQuery {
+    const IS_LIST: bool = true;
+
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
+        let max_bytes = context.page_form.max_bytes() as u64;
+        Ok(Self { params: deserialize(value)?, max_bytes })
+    }
+
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
+        InputSchema::of_query(
+            FeedParams::json_schema(generator),
+            &["after", "since", "topics", "limit"],
+        )
+    }
+}
+
+/// An event, as the webhook of its topic has it, without `delivery`.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = make_truncated_optional)]
+#[expect(dead_code, reason = "describes the stored bodies of events")]
+struct FeedEvent {
+    /// Id of the event, and its position in the feed.
+    event: EventId,
+    /// Topic of the event.
+    topic: String,
+    /// Time of the event.
+    occurred_at: Timestamp,
+    /// Id of the API request that caused the event; null if no API request caused it.
+    request_id: Option<String>,
+    /// Only in an event without texts, because it would be larger than 256 KiB: always true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool", extend("const" = true))]
+    truncated: Option<bool>,
+    /// The resources in their state after the change, as in the webhook of the topic.
+    data: Map<String, Value>,
+}
+
+fn make_truncated_optional(schema: &mut Schema) {
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name != "truncated");
+    }
+}
+
+/// Events of the board.
+#[derive(Debug, Serialize)]
+struct EventPage {
+    items: Vec<Box<RawValue>>,
+    next: Option<EventId>,
+}
+
+impl EventPage {
+    fn example() -> Self {
+        let event = example_event(&Topic::POST_CREATED);
+        let next = event.as_ref().map(|event| event.id.clone());
+        let item = event.and_then(|event| RawValue::from_string(event.body).ok());
+        Self { items: item.into_iter().collect(), next }
+    }
+}
+
+impl JsonSchema for EventPage {
+    fn schema_name() -> Cow<'static, str> {
+        "FeedEventPage".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let id = generator.subschema_for::<EventId>();
+        json_schema!({
+            "type": "object",
+            "description": "Events of the board.",
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "description": "The events, in the order in which the changes became visible.",
+                    "items": generator.subschema_for::<FeedEvent>(),
+                },
+                "next": {
+                    "description": "Position from which the next page goes on, to be sent as `after`; null if no event follows.",
+                    "anyOf": [id, { "type": "null" }],
+                },
+            },
+            "required": ["items", "next"],
+        })
+    }
+}
+
+impl Render for EventPage {
+    type Wire = Self;
+
+    const IS_PAGE: bool = true;
+
+    /// The feed has checked the visibility.
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
+        let (page, mut response) = context.respond(self);
+        response.next = page.next.as_ref().map(ToString::to_string);
+        Ok((page, response))
+    }
+}
+
+impl EventFeed {
+    async fn page(&self, reader: &MemberCaller, query: FeedQuery) -> BoardResult<EventPage> {
+        let FeedParams { after, since, topics, limit } = query.params;
+        let topics = self.parse_topics(topics.as_deref())?;
+        let is_visible = |entry: &FeedEntry| {
+            let forums = reader.access().visible_forums();
+            let forum_id = entry.forum_id.as_ref();
+            topics.contains(&entry.topic)
+                && entry.may_concern_reader
+                && forum_id.is_none_or(|id| forums.contains(id))
+        };
+        let since = since.map(|since| since.saturating_sub(self.since_overlap()));
+        let start = match (after, since) {
+            (Some(after), _) => self.position(&after).await?,
+            (None, Some(since)) => {
+                self.store.last_before(since).await?.unwrap_or(FeedPosition::START)
+            }
+            (None, None) => {
+                let latest = self.store.latest(reader.user_id(), MAX_READ).await?;
+                let next = latest.into_iter().find(is_visible).map(|entry| entry.id);
+                return Ok(EventPage { items: Vec::new(), next });
+            }
+        };
+        let read = self.store.read(start, reader.user_id(), MAX_READ).await?;
+        let last_read = read.entries.last().filter(|_| read.has_more).map(|entry| entry.id.clone());
+        let mut chosen: Vec<FeedEntry> = Vec::new();
+        let mut size = 0;
+        let mut is_full = false;
+        for entry in read.entries.into_iter().filter(is_visible) {
+            size += entry.size;
+            is_full = chosen.len() == limit.get() || !chosen.is_empty() && size > query.max_bytes;
+            if is_full {
+                break;
+            }
+            chosen.push(entry);
+        }
+        let last_chosen = chosen.last().filter(|_| is_full).map(|entry| entry.id.clone());
+        let ids: Vec<_> = chosen.iter().map(|entry| entry.id.clone()).collect();
+        let mut bodies = self.store.bodies(&ids).await?;
+        let mut items = Vec::with_capacity(chosen.len());
+        for FeedEntry { id, topic, .. } in chosen {
+            // An event can be removed meanwhile, with the erasure of a member.
+            let Some(body) = bodies.remove(&id) else {
+                continue;
+            };
+            if concerns(&topic, &body, reader.user_id()) {
+                items.push(RawValue::from_string(body).or_internal()?);
+            }
+        }
+        Ok(EventPage { items, next: last_chosen.or(last_read) })
+    }
+
+    fn parse_topics(&self, text: Option<&str>) -> BoardResult<TopicSet> {
+        text.unwrap_or("*")
+            .parse::<TopicSet>()
+            .and_then(|topics| topics.validated(&self.environment.topics()))
+            .map_err(|_| BoardError::invalid_parameter("topics", Expected::TOPICS.as_str()))
+    }
+
+    /// Returns the longest time from reading the clock until a change is visible.
+    fn since_overlap(&self) -> Duration {
+        self.environment.since_overlap.max(self.environment.thread_since_overlap)
+    }
+
+    /// Returns the position of an event that the retention includes.
+    async fn position(&self, event: &EventId) -> BoardResult<FeedPosition> {
+        let now = self.environment.clock.now();
+        let kept = now.saturating_sub(self.retention)..=now.saturating_add(CLOCK_TOLERANCE);
+        let found = self.store.find(event).await?;
+        found
+            .filter(|found| found.fanned_out_at.is_none_or(|time| kept.contains(&time)))
+            .map(|found| found.position)
+            .ok_or_else(|| {
+                BoardError::invalid_parameter("after", Expected::EVENT.as_str())
+                    .with_reason("position_expired")
+            })
+    }
+}

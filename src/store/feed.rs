@@ -1,0 +1,125 @@
+//! Trait of feed stores: the events that clients can still read.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+
+use super::LibraryStore;
+use crate::error::BackendResult;
+use crate::model::{EventId, ForumId, Timestamp, UserId};
+use crate::webhook::Topic;
+
+/// Position of an event in the feed.
+///
+/// The order of positions is the order in which the changes became visible. A store returns an event only if no event with
+/// an earlier position can become visible later.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FeedPosition {
+    /// Group of transactions.
+    pub position: i64,
+    /// Number of the event in its group.
+    pub number: i64,
+}
+
+impl FeedPosition {
+    /// The position before all events.
+    pub const START: Self = Self { position: i64::MIN, number: i64::MIN };
+}
+
+/// A stored event of the feed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundInFeed {
+    /// Position of the event.
+    pub position: FeedPosition,
+    /// Time of the fan-out; `None` before it.
+    pub fanned_out_at: Option<Timestamp>,
+}
+
+/// An event of the feed without its body.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedEntry {
+    /// Id of the event.
+    pub id: EventId,
+    /// Topic of the event.
+    pub topic: Topic,
+    /// Time of the event.
+    pub occurred_at: Timestamp,
+    /// Id of the forum that a reader must see; `None` for an event outside of forums.
+    pub forum_id: Option<ForumId>,
+    /// Length of the body in bytes.
+    pub size: u64,
+    /// `false` if the event concerns only its parties, and the reader is certainly not one of them.
+    pub may_concern_reader: bool,
+}
+
+/// The events that a store has read.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct FeedRead {
+    /// The events, without those that cannot be decoded.
+    pub entries: Vec<FeedEntry>,
+    /// `true` if more events follow.
+    pub has_more: bool,
+}
+
+/// Stores the events of the feed: those that are not fanned out yet, and those that the worker keeps for its
+/// `event_retention` after the fan-out.
+///
+/// Only the library implements this trait.
+#[async_trait]
+pub trait FeedStore: LibraryStore + Send + Sync + 'static {
+    /// Returns the position of an event of the feed; `None` if the feed does not contain it (any more).
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>>;
+
+    /// Returns the position of the latest event that occurred before `time`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
+
+    /// Returns up to `limit` events after a position, in order.
+    ///
+    /// No event with a position between two returned ones, or between `after` and the first one, becomes visible later.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn read(
+        &self,
+        after: FeedPosition,
+        reader: &UserId,
+        limit: u32,
+    ) -> BackendResult<FeedRead>;
+
+    /// Returns the last `limit` events, the latest first.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn latest(&self, reader: &UserId, limit: u32) -> BackendResult<Vec<FeedEntry>>;
+
+    /// Returns the bodies of events, without the ids of deliveries. Omits events that are not stored.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn bodies(&self, ids: &[EventId]) -> BackendResult<HashMap<EventId, String>>;
+
+    /// Removes up to `limit` events from the beginning of the feed that were fanned out before `before`, or after `ahead` by
+    /// a clock that was ahead. Deletes those without deliveries. Returns their number.
+    ///
+    /// An event stays while an earlier one stays, so that a client misses no event after a position that is in the feed.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
+    async fn sweep(&self, before: Timestamp, ahead: Timestamp, limit: u32) -> BackendResult<u64>;
+}

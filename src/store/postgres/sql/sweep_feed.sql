@@ -1,0 +1,16 @@
+-- Removes events from the beginning of the feed that were fanned out before `$1` or after `$2`. A trigger deletes those without
+-- deliveries. Skips locked rows.
+WITH oldest AS MATERIALIZED (
+    SELECT number, position, fanned_out_at FROM forum_api_events
+    WHERE in_feed ORDER BY position, number LIMIT $3
+), marked AS (
+    SELECT number, bool_and(coalesce(fanned_out_at < $1 OR fanned_out_at > $2, FALSE)) OVER (
+        ORDER BY position, number
+    ) AS is_expired
+    FROM oldest
+), locked AS MATERIALIZED (
+    SELECT number FROM forum_api_events
+    WHERE number = ANY (ARRAY(SELECT number FROM marked WHERE is_expired)) AND in_feed
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE forum_api_events SET in_feed = FALSE WHERE number = ANY (ARRAY(SELECT number FROM locked))

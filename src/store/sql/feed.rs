@@ -1,0 +1,109 @@
+//! Feed store.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+
+use super::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement, readable};
+use crate::error::BackendResult;
+use crate::model::{EventId, Timestamp, UserId};
+use crate::store::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
+
+const FIND: &str = "
+    SELECT position, number, fanned_out_at FROM forum_api_events WHERE id = ?1 AND in_feed";
+
+const LAST_BEFORE: &str = "
+    SELECT position, number FROM forum_api_events WHERE in_feed AND occurred_at < ?1
+    ORDER BY occurred_at DESC, number DESC LIMIT 1";
+
+/// The parties of a message or a rating are in the body. A body without the id of the reader is not read.
+const COLUMNS: &str = "
+    SELECT
+        position, number, id, topic, occurred_at, forum, CAST(octet_length(body) AS BIGINT) AS size,
+        topic NOT IN ('message.sent', 'member.rated') OR body LIKE CAST(?1 AS TEXT) AS may_concern_reader
+    FROM forum_api_events WHERE in_feed AND ";
+
+const LATEST: &str = " ORDER BY position DESC, number DESC LIMIT ?2";
+
+#[async_trait]
+impl<E: SqlExecutor> FeedStore for SqlStore<E> {
+    async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>> {
+        let find = Statement::new(FIND, [id.into()]);
+        self.first(find, |row| {
+            let fanned_out_at = row.optional("fanned_out_at")?;
+            Ok(FoundInFeed { position: read_position(row)?, fanned_out_at })
+        })
+        .await
+    }
+
+    async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
+        self.first(Statement::new(LAST_BEFORE, [time.into()]), read_position).await
+    }
+
+    async fn read(
+        &self,
+        after: FeedPosition,
+        reader: &UserId,
+        limit: u32,
+    ) -> BackendResult<FeedRead> {
+        let sql = E::after_position(COLUMNS);
+        let values = [
+            pattern(reader).into(),
+            (i64::from(limit) + 1).into(),
+            after.position.into(),
+            after.number.into(),
+        ];
+        let mut rows =
+            self.0.query(Statement::new(sql, values), readable("events", read_entry)).await?;
+        let limit = limit as usize;
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        Ok(FeedRead { entries: rows.into_iter().flatten().collect(), has_more })
+    }
+
+    async fn latest(&self, reader: &UserId, limit: u32) -> BackendResult<Vec<FeedEntry>> {
+        let sql = [COLUMNS, E::IS_IN_ORDER, LATEST].concat();
+        let values = [pattern(reader).into(), limit.into()];
+        let rows =
+            self.0.query(Statement::new(sql, values), readable("events", read_entry)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    async fn bodies(&self, ids: &[EventId]) -> BackendResult<HashMap<EventId, String>> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+        let sql = format!("SELECT id, body FROM forum_api_events WHERE {}", E::ID_IS_LISTED);
+        let find = Statement::new(sql, [ids.join(",").into()]);
+        let read = |row: &dyn Columns| -> ColumnResult<(EventId, String)> {
+            Ok((row.value("id")?, row.value("body")?))
+        };
+        let rows = self.0.query(find, readable("events", read)).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    async fn sweep(&self, before: Timestamp, ahead: Timestamp, limit: u32) -> BackendResult<u64> {
+        self.0.sweep_feed(before, ahead, limit).await
+    }
+}
+
+/// Returns a pattern of bodies that contain the id as a JSON string. `_` in an id matches other characters as well.
+fn pattern(reader: &UserId) -> String {
+    format!("%\"{reader}\"%")
+}
+
+fn read_position(row: &dyn Columns) -> ColumnResult<FeedPosition> {
+    Ok(FeedPosition { position: row.value("position")?, number: row.value("number")? })
+}
+
+fn read_entry(row: &dyn Columns) -> ColumnResult<FeedEntry> {
+    Ok(FeedEntry {
+        id: row.value("id")?,
+        topic: row.value("topic")?,
+        occurred_at: row.value("occurred_at")?,
+        forum_id: row.optional("forum")?,
+        size: row.value("size")?,
+        may_concern_reader: row.value("may_concern_reader")?,
+    })
+}

@@ -1,0 +1,261 @@
+//! The feed of events (`docs/protocol.md`, section 12.8).
+
+use forum_api::event_feed;
+use forum_api::model::{EventId, Timestamp};
+use forum_api::runtime::{ManualClock, OsRandom};
+use forum_api::store::{FanOut, WebhookStores};
+use forum_api::test_util::stores_in_memory;
+use forum_api::webhook::{Event, EventMeta};
+
+use crate::support::*;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+struct Feed {
+    server: Server,
+    webhooks: WebhookStores,
+    clock: Arc<ManualClock>,
+}
+
+impl Feed {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+        let (_, webhooks) = stores_in_memory();
+        let feed = event_feed(&webhooks, DAY, &Environment::default().clock(clock.clone()));
+        let board = FullBoard::new();
+        let stores = Stores::in_memory();
+        let environment = Environment::default();
+        let server = Server::with_operations(
+            environment,
+            settings(),
+            stores,
+            &board,
+            board.clone(),
+            vec![feed],
+        );
+        Self { server, webhooks, clock }
+    }
+
+    /// Inserts an event, and returns its id.
+    async fn insert(&self, topic: Topic, forum: Option<&str>, data: Value) -> EventId {
+        let meta = EventMeta::new(&OsRandom, self.clock.now()).unwrap();
+        let forum = forum.map(|forum| ForumId::parse(forum).unwrap());
+        let event = Event::new(topic, meta, forum, &data);
+        self.webhooks.outbox.insert(&event).await.unwrap();
+        event.id
+    }
+
+    async fn insert_post(&self, forum: &str) -> EventId {
+        self.insert(Topic::POST_CREATED, Some(forum), json!({ "forum": forum })).await
+    }
+
+    async fn fan_out(&self, event: &EventId) {
+        let fan_out =
+            FanOut { event_id: event.clone(), endpoint_ids: Vec::new(), stays_in_feed: true };
+        self.webhooks.outbox.fan_out(&[fan_out], self.clock.now()).await.unwrap();
+    }
+
+    async fn send(&self, token: &str, query: &str) -> TestResponse {
+        let path = format!("/x/events{query}");
+        self.server.send(&Request::get(&path).bearer(token)).await
+    }
+
+    /// Returns the ids of the items, and `next`.
+    async fn page(&self, token: &str, query: &str) -> (Vec<String>, Option<String>) {
+        let response = self.send(token, query).await;
+        assert_eq!(response.status, 200, "{query}: {response:?}");
+        let body = response.json();
+        let id = |item: &Value| item["event"].as_str().unwrap().to_owned();
+        let items = body["items"].as_array().unwrap().iter().map(id).collect();
+        let next = body["next"].as_str().map(str::to_owned);
+        assert_eq!(response.header("link").is_some(), next.is_some());
+        (items, next)
+    }
+}
+
+const FROM_THE_BEGINNING: &str = "?since=2026-01-01T00:00:00Z";
+
+#[tokio::test]
+async fn a_client_goes_on_from_its_last_item() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    assert_eq!(feed.page(&alice, "").await, (vec![], None));
+    let mut expected = Vec::new();
+    for number in 0..5 {
+        let id = feed.insert_post("open").await;
+        if number % 2 == 0 {
+            feed.fan_out(&id).await;
+        }
+        expected.push(id.to_string());
+    }
+    let mut read = Vec::new();
+    let mut query = FROM_THE_BEGINNING.to_owned();
+    for (count, has_next) in [(2, true), (2, true), (1, false)] {
+        let (items, next) = feed.page(&alice, &format!("{query}&limit=2")).await;
+        assert_eq!((items.len(), next.is_some()), (count, has_next));
+        assert!(next.is_none_or(|next| items.last() == Some(&next)));
+        query = format!("?after={}", items.last().unwrap());
+        read.extend(items);
+    }
+    assert_eq!(read, expected);
+    assert_eq!(feed.page(&alice, &query).await, (vec![], None));
+    let last = expected.last().cloned();
+    assert_eq!(feed.page(&alice, "").await, (vec![], last), "now is after the latest event");
+    let more = feed.insert_post("open").await.to_string();
+    assert_eq!(feed.page(&alice, &query).await, (vec![more], None));
+}
+
+#[tokio::test]
+async fn an_item_is_the_stored_body() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    feed.insert(Topic::POST_CREATED, None, json!({ "text": "Grüße \" \u{7}" })).await;
+    let item = &feed.send(&alice, FROM_THE_BEGINNING).await.json()["items"][0];
+    let fields: Vec<_> = item.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["data", "event", "occurredAt", "requestId", "topic"]);
+    assert_eq!(item["data"]["text"], "Grüße \" \u{7}");
+}
+
+#[tokio::test]
+async fn an_item_is_visible_as_a_delivery_would_be() {
+    let feed = Feed::new();
+    let rating = json!({ "member": { "userId": "bob" }, "actor": { "userId": "alice" } });
+    let message = json!({ "message": { "senderId": "bob", "recipientIds": ["alice"] } });
+    let open = feed.insert_post("open").await;
+    let staff = feed.insert_post("staff").await;
+    let rated = feed.insert(Topic::MEMBER_RATED, None, rating).await;
+    let sent = feed.insert(Topic::MESSAGE_SENT, None, message).await;
+    let own = feed.insert(Topic::from_static("board.opened"), None, json!({ "by": "alice" })).await;
+    for (name, topics, expected) in [
+        ("alice", "", vec![&open, &rated, &own]),
+        ("alice", "&topics=*", vec![&open, &rated, &own]),
+        ("alice", "&topics=message.sent,post.created", vec![&open, &sent]),
+        ("alice", "&topics=*,message.sent", vec![&open, &rated, &sent, &own]),
+        ("bob", "&topics=member.rated,message.sent", vec![&rated, &sent]),
+        ("moderator", "", vec![&open, &staff, &own]),
+        ("moderator", "&topics=message.sent", vec![]),
+    ] {
+        let token = feed.server.token(name).await;
+        let (items, next) = feed.page(&token, &format!("{FROM_THE_BEGINNING}{topics}")).await;
+        let expected: Vec<_> = expected.into_iter().map(ToString::to_string).collect();
+        assert_eq!((items, next), (expected, None), "{name} {topics}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_reads_at_most_1000_events() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    for _ in 0..1000 {
+        feed.insert_post("staff").await;
+    }
+    assert_eq!(feed.page(&alice, FROM_THE_BEGINNING).await, (vec![], None), "no event follows");
+    assert_eq!(feed.page(&alice, "").await, (vec![], None));
+    let open = feed.insert_post("open").await.to_string();
+    let (items, next) = feed.page(&alice, FROM_THE_BEGINNING).await;
+    assert_eq!(items, [""; 0]);
+    let page = feed.page(&alice, &format!("?after={}", next.unwrap())).await;
+    assert_eq!(page, (vec![open], None));
+}
+
+#[tokio::test]
+async fn a_page_ends_before_its_bodies_exceed_512_kib() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    for _ in 0..5 {
+        feed.insert(Topic::POST_CREATED, None, json!("x".repeat(200_000))).await;
+    }
+    let mut query = FROM_THE_BEGINNING.to_owned();
+    for count in [2, 2, 1] {
+        let (items, next) = feed.page(&alice, &query).await;
+        assert_eq!((items.len(), next.is_some()), (count, count == 2));
+        query = format!("?after={}", items.last().unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_page_begins_at_a_time() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(feed.insert_post("open").await.to_string());
+        feed.clock.advance(Duration::from_secs(60));
+    }
+    for (since, expected) in [
+        ("2026-01-01T00:00:00Z", &ids[..]),
+        ("2026-01-01T00:01:00Z", &ids[1..]),
+        ("2026-01-01T00:01:00.001Z", &ids[2..]),
+        ("2026-01-01T00:03:00Z", &[]),
+    ] {
+        let (items, next) = feed.page(&alice, &format!("?since={since}")).await;
+        assert_eq!((&items[..], next), (expected, None), "{since}");
+    }
+    let query = format!("{FROM_THE_BEGINNING}&after={}", ids[1]);
+    assert_eq!(feed.page(&alice, &query).await.0, ids[2..], "the position of `after`");
+}
+
+#[tokio::test]
+async fn a_position_that_is_older_than_the_retention_has_expired() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    let old = feed.insert_post("open").await;
+    let waiting = feed.insert_post("open").await;
+    feed.fan_out(&old).await;
+    let old = format!("?after={old}");
+    feed.clock.advance(DAY);
+    assert_eq!(feed.page(&alice, &old).await, (vec![waiting.to_string()], None));
+    feed.clock.advance(Duration::from_millis(1));
+    let waiting = format!("?after={waiting}");
+    assert_eq!(feed.page(&alice, &waiting).await, (vec![], None), "it is not fanned out yet");
+    for query in [&old, "?after=evt_unknown"] {
+        let request = Request::get(&format!("/x/events{query}")).bearer(&alice);
+        let expired = feed.server.expect(request, BAD_REQUEST).await;
+        assert_eq!(expired.header("x-error-reason"), Some("position_expired"));
+        assert_eq!(expired.header("x-error-field"), Some("after"));
+    }
+}
+
+#[tokio::test]
+async fn the_feed_passes_the_pipeline() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    let get = |query: &str| Request::get(&format!("/x/events{query}"));
+    feed.server.expect(get(""), UNAUTHENTICATED).await;
+    let other = feed.server.token_with("alice", &["threads:read"]).await;
+    feed.server.expect(get("").bearer(&other), MISSING_SCOPE).await;
+    for query in [
+        "?limit=0",
+        "?limit=101",
+        "?after=a+b",
+        "?since=now",
+        "?topics=",
+        "?topics=ping",
+        "?topics=post.liked",
+        "?x=1",
+    ] {
+        feed.server.expect(get(query).bearer(&alice), BAD_REQUEST).await;
+    }
+    feed.insert_post("open").await;
+    let response = feed.send(&alice, FROM_THE_BEGINNING).await;
+    assert_eq!(response.header("x-ratelimit-cost"), Some("2"));
+    let tag = response.header("etag").unwrap();
+    let request = get(FROM_THE_BEGINNING).bearer(&alice).header("if-none-match", tag);
+    assert_eq!(feed.server.send(&request).await.status, 304);
+    let path = format!("/x/events{FROM_THE_BEGINNING}");
+    let head = feed.server.send(&Request::new("HEAD", &path).bearer(&alice)).await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    assert_eq!(head.header("etag"), Some(tag));
+}
+
+#[tokio::test]
+async fn the_document_describes_the_feed() {
+    let feed = Feed::new();
+    let document = feed.server.api.openapi();
+    let operation = &document["paths"]["/x/events"]["get"];
+    let content = &operation["responses"]["200"]["content"]["application/json"];
+    schema::check(&document, &content["schema"], &content["example"]).unwrap();
+    let names: Vec<_> =
+        operation["parameters"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["after", "since", "topics", "limit"]);
+}
