@@ -1279,8 +1279,10 @@ fn check_poll(poll: &Poll, of_text: &str) -> BoardResult<()> {
 
 /// Adds the field that contains the poll in the body of a new thread.
 fn in_poll(error: BoardError) -> BoardError {
-    let path = error.field().map(|field| format!("poll.{field}"));
-    path.into_iter().fold(error, BoardError::with_field)
+    match error.field().map(|field| format!("poll.{field}")) {
+        Some(path) => error.with_field(path),
+        None => error,
+    }
 }
 
 /// Returns the words of a text in lower case and Unicode NFKC, each between two spaces. A letter of a script without spaces

@@ -133,6 +133,9 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
             assert!(answer.header("x-error-field").is_none_or(is_named), "{answer:?}");
             let wait = answer.header("retry-after");
             let reason = answer.header("x-error-reason");
+            // The other codes have one cause each.
+            let needs_reason = ["FORBIDDEN", "CONFLICT", "VALIDATION"].contains(&code);
+            assert_eq!(reason.is_some(), needs_reason, "{answer:?}");
             let parts = [wait, Some(code), reason, Some(message)].into_iter().flatten();
             parts.collect::<Vec<_>>().join(" ")
         }
