@@ -40,8 +40,8 @@ impl Tool {
         };
         if let Some(key) = key {
             let text = scalar(IDEMPOTENCY_KEY, key)?;
-            let key = Some(text).filter(|text| is_key(text));
-            let key = key
+            let key = Some(text)
+                .filter(|text| is_key(text))
                 .and_then(|text| HeaderValue::from_str(&text).ok())
                 .ok_or_else(|| InputError::expected(IDEMPOTENCY_KEY, Expected::IDEMPOTENCY_KEY))?;
             // The API refuses two different keys.

@@ -209,8 +209,8 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
         .into_iter()
         .chain(keys(&document["webhooks"]))
         .map(|name| format!("\n| `{name}` |"));
-    let reasons = object(&info["x-error-reasons"]).iter();
-    let reasons = reasons
+    let reasons = object(&info["x-error-reasons"])
+        .iter()
         .map(|(name, reason)| format!("\n| `{name}` | `{}` |", reason["code"].as_str().unwrap()));
     for row in codes.chain(names).chain(reasons) {
         assert!(protocol.contains(&row), "{row}");
@@ -601,8 +601,8 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let errors = object(&info["x-errors"])
             .iter()
             .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
-        let reasons = keys(&info["x-error-reasons"]);
-        let reasons = reasons.into_iter().map(|reason| format!("| `{reason}` | `"));
+        let reasons =
+            object(&info["x-error-reasons"]).keys().map(|reason| format!("| `{reason}` | `"));
         let budgets =
             ["7000 units in 300 seconds", "90 units in 300 seconds"].into_iter().map(str::to_owned);
         let in_scheme = scopes.map(|text| (scheme, text));

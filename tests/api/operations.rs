@@ -14,6 +14,8 @@ const OPTIONAL: [&str; 7] = [
     "location",
     "retry-after",
     "www-authenticate",
+    "x-error-field",
+    "x-error-reason",
 ];
 
 /// Checks headers and body of a response against the row's operation.
