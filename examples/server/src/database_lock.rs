@@ -11,6 +11,7 @@ use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
+use crate::connect::check_form;
 use crate::options::node_name;
 use crate::own_files;
 
@@ -27,7 +28,7 @@ impl DatabaseLock {
     /// Marks an existing database as used. Any number of processes can use a database.
     ///
     /// # Errors
-    /// If another process holds the [`exclusive`](Self::exclusive) lock, or a file of the database is a link that
+    /// If another process holds the [`exclusive`](Self::exclusive) lock, or a file of the database is one that
     /// [`check_database`](own_files::check_database) refuses.
     pub fn shared(database: &str) -> BoardResult<Self> {
         match sqlite_path(database) {
@@ -52,7 +53,7 @@ impl DatabaseLock {
     /// Keeps all other processes of the program from using a database.
     ///
     /// # Errors
-    /// If a process uses the database, or the lock cannot be created, or a file of the database is a link that
+    /// If a process uses the database, or the lock cannot be created, or a file of the database is one that
     /// [`check_database`](own_files::check_database) refuses.
     pub fn exclusive(database: &str) -> BoardResult<Self> {
         let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock()?));
@@ -173,8 +174,9 @@ fn sqlite_path(database: &str) -> Option<&str> {
     (path != ":memory:").then_some(path)
 }
 
-/// Returns the path of a SQLite database in a file, after the check of its links.
+/// Returns the path of a SQLite database in a file, after the check of its files.
 fn checked_path(database: &str) -> BoardResult<Option<&str>> {
+    check_form(database)?;
     let path = sqlite_path(database);
     if let Some(path) = path {
         own_files::check_database(Path::new(path))?;

@@ -13,7 +13,7 @@ use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 use crate::new_file::{NewFile, random_hex};
 use crate::options::WebhookOptions;
-use crate::own_files::check_link;
+use crate::own_files::check_single;
 
 /// Length of a created key, in bytes.
 const KEY_LEN: usize = 32;
@@ -49,7 +49,7 @@ impl WebhookCipher {
     pub fn read(path: &Path) -> BoardResult<Self> {
         let shown = path.display();
         let unreadable = |error| format!("cannot read the key file \"{shown}\": {error}");
-        let key = check_link(path)
+        let key = check_single(path)
             .and_then(|()| fs::read(path))
             .map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
@@ -98,7 +98,10 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let path = path_in_use(database, option);
     let file = path.as_ref().and_then(|path| path.metadata().ok());
     let mode = file.map_or(0, |file| file.permissions().mode());
-    let content = path.and_then(|path| fs::read(path).ok()).unwrap_or_default();
+    let content = path
+        .filter(|path| path.is_file())
+        .and_then(|path| fs::read(path).ok())
+        .unwrap_or_default();
     let key = without_line_end(&content);
     let mut found = Vec::new();
     if mode & READABLE_BY_OTHERS != 0 {

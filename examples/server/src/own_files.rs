@@ -1,17 +1,25 @@
-//! Checks of symbolic links in place of the server's files. A user with write access to the directory of a file can
-//! replace the file by a link. A command that runs as another user must not follow this link.
+//! Checks of links and special files in place of the server's files. A user with write access to the directory of a file
+//! can replace the file by a link, or by a pipe, at which a command waits. A command that runs as another user must not
+//! follow this link.
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forum_api::host::{BoardError, BoardResult};
+use rustix::process::geteuid;
 
 use crate::new_file::beside;
 
 /// First bytes of each SQLite database that is not empty.
 pub const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
+
+/// Suffixes of the files that SQLite creates beside a database.
+const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Suffixes of the files beside a database that are never links.
 const BESIDE: [&str; 10] = [
@@ -27,17 +35,20 @@ const BESIDE: [&str; 10] = [
     ".before-restore-journal",
 ];
 
-/// Checks a file that can be a link. The target of a link must be a regular file with the owner of the link. Succeeds
-/// if the file does not exist.
+fn refused<T>(reason: &str) -> io::Result<T> {
+    Err(io::Error::new(ErrorKind::InvalidInput, reason))
+}
+
+/// Checks a file that can be a link. The target of a link must be a regular file with the owner of the link. A pipe, a
+/// socket or a device is refused. Succeeds if the file does not exist, or is a directory.
 pub fn check_link(path: &Path) -> io::Result<()> {
     let link = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
     if !link.is_symlink() {
-        return Ok(());
+        return check_kind(&link);
     }
-    let refused = |reason| Err(io::Error::new(ErrorKind::InvalidInput, reason));
     match path.metadata() {
         Ok(target) if !target.is_file() => {
             refused("it is a symbolic link, but not to a regular file")
@@ -50,31 +61,101 @@ pub fn check_link(path: &Path) -> io::Result<()> {
     }
 }
 
+fn check_kind(file: &Metadata) -> io::Result<()> {
+    if file.is_file() || file.is_dir() { Ok(()) } else { refused("it is not a regular file") }
+}
+
+/// Checks a file like [`check_link`]. Also refuses a file with several names (hard links), which can be that of another
+/// program or user.
+pub fn check_single(path: &Path) -> io::Result<()> {
+    check_link(path)?;
+    match path.metadata() {
+        Ok(file) => check_names(&file, 1),
+        Err(_) => Ok(()),
+    }
+}
+
+fn check_names(file: &Metadata, known: u64) -> io::Result<()> {
+    if file.is_file() && file.nlink() > known {
+        return refused("it has several names (hard links)");
+    }
+    Ok(())
+}
+
+/// Files of a SQLite database: the database and the files beside it.
+struct DatabaseFiles {
+    /// The database, without links in its path.
+    target: PathBuf,
+    /// Paths of the files beside the database, and beside a link to it.
+    beside: BTreeSet<PathBuf>,
+}
+
+impl DatabaseFiles {
+    fn of(path: &Path) -> Self {
+        // SQLite follows a link as well: its log is beside the file, not beside the link.
+        let target = path.canonicalize().unwrap_or_else(|_| path.into());
+        let beside_of = |suffix| [beside(path, suffix), beside(&target, suffix)];
+        Self { beside: BESIDE.into_iter().flat_map(beside_of).collect(), target }
+    }
+
+    /// Checks the names of a file. A file can have two of the names of this database: `restore` gives the replaced database
+    /// another name before it removes the first.
+    fn check_names(&self, file: &Metadata) -> io::Result<()> {
+        let is_same = |path: &&PathBuf| {
+            let found = fs::symlink_metadata(path);
+            found.is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino()))
+        };
+        let names = self.beside.iter().chain([&self.target]).filter(is_same);
+        // The same file below different paths of one directory counts once.
+        let names: BTreeSet<_> = names.filter_map(|path| path.file_name()).collect();
+        check_names(file, names.len() as u64)
+    }
+
+    /// Checks a file beside the database, which is never a link. SQLite gives a log that root opens to the owner of the
+    /// database, so that root must not use the log of another user.
+    fn check_beside(&self, path: &Path) -> io::Result<()> {
+        let file = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            found => found?,
+        };
+        if file.is_symlink() {
+            return refused("it is a symbolic link");
+        }
+        check_kind(&file)?;
+        self.check_names(&file)?;
+        let name = path.as_os_str().as_bytes();
+        let is_log = LOGS.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
+        let is_of_owner =
+            self.target.metadata().is_ok_and(|database| database.uid() == file.uid());
+        if is_log && geteuid().is_root() && !is_of_owner {
+            let reason = "it has another owner than the database; change its owner, or run as the owner of the database";
+            return refused(reason);
+        }
+        Ok(())
+    }
+}
+
 /// Checks the file of a SQLite database and the files beside it. A link must lead to a SQLite database.
 ///
 /// # Errors
-/// If a file is a link that the server does not follow.
+/// If a file is a link that the server does not follow, or is not a regular file, or has other names.
 pub fn check_database(path: &Path) -> BoardResult<()> {
-    let refused = |file: &Path, reason| {
+    let unusable = |file: &Path, reason: &dyn Display| {
         let file = file.display();
-        Err(BoardError::conflict(format!("cannot use the file \"{file}\": {reason}")))
+        BoardError::conflict(format!("cannot use the file \"{file}\": {reason}"))
     };
-    for file in [path, &beside(path, ".key")] {
-        if let Err(error) = check_link(file) {
-            return refused(file, error.to_string());
-        }
+    let key = beside(path, ".key");
+    check_single(&key).map_err(|error| unusable(&key, &error))?;
+    check_link(path).map_err(|error| unusable(path, &error))?;
+    let files = DatabaseFiles::of(path);
+    if let Ok(database) = files.target.metadata() {
+        files.check_names(&database).map_err(|error| unusable(path, &error))?;
     }
-    // SQLite follows a link as well: its log is beside the file, not beside the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.into());
-    if path.is_symlink() && !begins_as_sqlite(&target).unwrap_or(false) {
-        return refused(path, "it is a symbolic link, but not to a SQLite database".into());
+    if path.is_symlink() && !begins_as_sqlite(&files.target).unwrap_or(false) {
+        return Err(unusable(path, &"it is a symbolic link, but not to a SQLite database"));
     }
-    for suffix in BESIDE {
-        for file in [beside(path, suffix), beside(&target, suffix)] {
-            if file.is_symlink() {
-                return refused(&file, "it is a symbolic link".into());
-            }
-        }
+    for file in &files.beside {
+        files.check_beside(file).map_err(|error| unusable(file, &error))?;
     }
     Ok(())
 }
@@ -91,6 +172,8 @@ pub fn begins_as_sqlite(path: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{chown, lchown, symlink};
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
 
@@ -149,5 +232,59 @@ mod tests {
         }
         symlink(at("missing"), at("forum.db.key")).unwrap();
         check_database(&database).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_of_a_database_is_regular_and_has_one_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("other"), SQLITE_HEADER).unwrap();
+        let database = at("forum.db");
+        let make_pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let link = |path: &Path| fs::hard_link(at("other"), path).unwrap();
+        for suffix in ["", ".key"].into_iter().chain(BESIDE) {
+            let file = beside(&database, suffix);
+            let is_database = suffix.is_empty();
+            if !is_database {
+                fs::write(&database, SQLITE_HEADER).unwrap();
+            }
+            check_database(&database).unwrap();
+            for (make, expected) in [
+                (&make_pipe as &dyn Fn(&Path), "it is not a regular file"),
+                (&link, "it has several names"),
+            ] {
+                make(&file);
+                let refused = check_database(&database).unwrap_err().to_string();
+                assert!(refused.contains(expected), "{suffix}: {refused}");
+                fs::remove_file(&file).unwrap();
+            }
+        }
+        // A restore that was killed leaves two names of the replaced database.
+        let kept = beside(&database, ".before-restore");
+        fs::hard_link(&database, &kept).unwrap();
+        check_database(&database).unwrap();
+        fs::hard_link(&database, at("another")).unwrap();
+        check_database(&database).unwrap_err();
+        make_pipe(&at("backup"));
+        check_link(&at("backup")).unwrap_err();
+    }
+
+    /// SQLite would change the owner.
+    #[test]
+    fn root_does_not_use_a_log_of_another_owner_than_that_of_the_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let database = at("forum.db");
+        fs::write(&database, SQLITE_HEADER).unwrap();
+        for suffix in LOGS {
+            let log = beside(&database, suffix);
+            fs::write(&log, "").unwrap();
+            check_database(&database).unwrap();
+            // Only root can change an owner.
+            if chown(&log, Some(65_534), None).is_ok() {
+                check_database(&database).unwrap_err();
+            }
+            fs::remove_file(log).unwrap();
+        }
     }
 }

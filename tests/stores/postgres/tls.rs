@@ -108,6 +108,28 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
     }
 }
 
+/// As with libpq, the mode has no effect, also if the server offers TLS.
+#[tokio::test]
+async fn a_unix_domain_socket_is_used_without_tls_in_every_mode() {
+    let mut server = TlsPostgres::stopped();
+    for certificate in [None, Some(Certificate::Valid)] {
+        server.start(certificate);
+        let root = server.certificates.root();
+        for mode in ["disable", "prefer", "require", "verify-ca", "verify-full"] {
+            for parameters in [format!("sslmode={mode}"), format!("sslmode={mode}&{root}")] {
+                for is_parameter in [true, false] {
+                    let url = server.socket_url(is_parameter, &parameters);
+                    assert_eq!(is_encrypted(&url).await, Ok(false), "{url}");
+                }
+            }
+        }
+        let url = server.socket_url(true, "sslrootcert=system");
+        assert_eq!(is_encrypted(&url).await, Ok(false), "{url}");
+    }
+    let mixed = "postgres://forum@localhost/forum?host=/run/postgresql";
+    assert!(refused(mixed, 1).contains("beside a host"), "{}", refused(mixed, 1));
+}
+
 /// Returns the error of a pool of this size.
 fn refused(url: &str, size: usize) -> String {
     connect(url, size).unwrap_err().to_string()

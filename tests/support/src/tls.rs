@@ -168,7 +168,7 @@ impl TlsPostgres {
         };
         set("listen_addresses=127.0.0.1".into());
         set(format!("port={port}"));
-        set("unix_socket_directories=".into());
+        set(format!("unix_socket_directories={}", self.certificates.path("").display()));
         set("fsync=off".into());
         if let Some(certificate) = certificate {
             set("ssl=on".into());
@@ -188,6 +188,19 @@ impl TlsPostgres {
     pub fn url(&self, host: &str, parameters: &str) -> String {
         let (_, port) = self.running.as_ref().unwrap();
         format!("postgres://forum:{PASSWORD}@{host}:{port}/postgres?{parameters}")
+    }
+
+    /// Returns a URL of the Unix-domain socket with these parameters: the directory is a parameter, or the host.
+    pub fn socket_url(&self, is_parameter: bool, parameters: &str) -> String {
+        let (_, port) = self.running.as_ref().unwrap();
+        let directory = self.certificates.path("").display().to_string();
+        let directory = directory.trim_end_matches('/');
+        let user = format!("postgres://forum:{PASSWORD}@");
+        if is_parameter {
+            return format!("{user}/postgres?host={directory}&port={port}&{parameters}");
+        }
+        let host = directory.replace('/', "%2F");
+        format!("{user}{host}:{port}/postgres?{parameters}")
     }
 
     fn stop(&mut self) {

@@ -22,10 +22,18 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
         .map(|line| line.strip_prefix("# ").unwrap_or(line))
         .filter(|line| line.contains(" = "))
         .collect();
-    // The address of Postgres replaces that of SQLite.
-    let uncommented = options[1..].join("\n").replace("/etc/forum-server/forum.key", "forum.key");
-    assert!(options[0].contains("sqlite:") && options[1].contains("postgres:"));
-    for text in [text, uncommented] {
+    // An address of Postgres replaces that of SQLite.
+    let (databases, others) = options.split_at(3);
+    let schemes = ["\"sqlite:/", "\"postgres:///", "\"postgres://forum:"];
+    for (database, scheme) in databases.iter().zip(schemes) {
+        assert!(database.contains(scheme), "{database}");
+    }
+    let with_database = |database: &&str| {
+        format!("{database}\n{}", others.join("\n"))
+            .replace("/etc/forum-server/forum.key", "forum.key")
+    };
+    let uncommented = databases[1..].iter().map(with_database);
+    for text in uncommented.chain([text.clone()]) {
         let text = text.replace("/var/lib/forum-server/", "");
         fs::write(directory.path().join("forum.toml"), text).unwrap();
         let checked = run(directory.path(), &["config", "check", "--config", "forum.toml"], "");

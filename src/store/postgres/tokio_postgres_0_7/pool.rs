@@ -8,7 +8,7 @@ use deadpool_postgres::{
     RecyclingMethod, Runtime,
 };
 use tokio::time::timeout;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, Error};
 
@@ -39,6 +39,8 @@ const CHECK_INTERVAL: usize = 64;
 
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+const SOCKET_AND_HOST: &str = "invalid Postgres URL: `host` names the directory of a Unix-domain socket beside a host; name the directory only";
 
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
@@ -92,6 +94,11 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// this certificate signed itself. Default: the roots of the system. With this parameter, `prefer` and `require` verify
 /// the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
 /// then `verify-full`, and any other mode is an error.
+///
+/// # Unix-domain sockets
+/// The addresses `postgres:///database?host=/run/postgresql` and `postgres://user@%2Frun%2Fpostgresql/database` name the
+/// directory of a socket. The default user is that of the process. As in libpq, `sslmode` has no effect on such a
+/// connection, which does not leave the machine.
 ///
 /// # Errors
 /// [`PostgresError`] if `address` is not a URL or is malformed, if the mode is unknown or weaker than the root certificates
@@ -163,7 +170,13 @@ impl ConnectionCheck {
 /// Returns the settings of the URL of one host, with the default timeouts. `has_standbys` is true for several hosts.
 fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, PostgresError> {
     let mut config: Config = url.parse()?;
-    config.ssl_mode(tls);
+    let is_tcp = |host: &&Host| matches!(host, Host::Tcp(_));
+    let tcp_hosts = config.get_hosts().iter().filter(is_tcp).count();
+    let has_socket = tcp_hosts < config.get_hosts().len();
+    if has_socket && tcp_hosts > 0 {
+        return Err(PostgresError::unusable(SOCKET_AND_HOST));
+    }
+    config.ssl_mode(if has_socket { SslMode::Disable } else { tls });
     if has_standbys {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }

@@ -3,6 +3,7 @@
 //! `tokio-postgres-rustls` is not used: its connector could replace the last types of this file, but it adds a parser of
 //! certificates for channel binding, and its errors do not name the reason of a failed handshake.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -218,20 +219,19 @@ pub(super) struct PostgresTls(Arc<ClientConfig>);
 impl MakeTlsConnect<Socket> for PostgresTls {
     type Stream = PostgresTlsStream;
     type TlsConnect = NamedServer;
-    type Error = &'static str;
+    type Error = Infallible;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<NamedServer, &'static str> {
-        let name = ServerName::try_from(host.to_owned());
-        Ok(NamedServer {
-            connector: TlsConnector::from(self.0.clone()),
-            name: name.map_err(|_| "the host name is invalid")?,
-        })
+    fn make_tls_connect(&mut self, host: &str) -> Result<NamedServer, Infallible> {
+        // The driver also calls this for connections without TLS, and with an empty name for a Unix-domain socket.
+        let name = ServerName::try_from(host.to_owned()).ok();
+        Ok(NamedServer { connector: TlsConnector::from(self.0.clone()), name })
     }
 }
 
 pub(super) struct NamedServer {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    /// `None` if the name is invalid.
+    name: Option<ServerName<'static>>,
 }
 
 impl TlsConnect<Socket> for NamedServer {
@@ -241,7 +241,8 @@ impl TlsConnect<Socket> for NamedServer {
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            let connected = self.connector.connect(self.name, socket).await;
+            let name = self.name.ok_or("the host name is invalid")?;
+            let connected = self.connector.connect(name, socket).await;
             connected.map(PostgresTlsStream).map_err(|error| tls::handshake_error(&error))
         })
     }
