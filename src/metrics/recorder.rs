@@ -14,6 +14,10 @@ use metrics::{Key, Label, Level, Metadata, SharedString, counter};
 
 #[cfg(feature = "metrics")]
 use super::table;
+#[cfg(all(feature = "metrics", feature = "webhooks"))]
+use crate::model::Timestamp;
+#[cfg(all(feature = "metrics", feature = "webhooks"))]
+use crate::store::QueueStats;
 
 /// Label of a method or a route that is not in the table of endpoints.
 const OTHER: &str = "other";
@@ -145,11 +149,14 @@ pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<
 
 /// Records the statistics of the queue and the age of the oldest due delivery.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
-pub(crate) fn record_queue(depth: u64, age: Duration, dead: u64, disabled_endpoints: u64) {
-    metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);
-    metrics::gauge!(table::DEAD_DELIVERIES.name).set(dead as f64);
-    metrics::gauge!(table::DISABLED_ENDPOINTS.name).set(disabled_endpoints as f64);
+pub(crate) fn record_queue(stats: &QueueStats, age: Duration) {
+    let latest_retry_at = stats.latest_retry_at.map_or(0, Timestamp::as_millis);
+    metrics::gauge!(table::QUEUE_DEPTH.name).set(stats.depth as f64);
+    metrics::gauge!(table::DEAD_DELIVERIES.name).set(stats.dead as f64);
+    metrics::gauge!(table::DISABLED_ENDPOINTS.name).set(stats.disabled_endpoints as f64);
     metrics::gauge!(table::QUEUE_SECONDS.name).set(age);
+    metrics::gauge!(table::RETRYING_DELIVERIES.name).set(stats.retrying as f64);
+    metrics::gauge!(table::LATEST_RETRY.name).set(latest_retry_at as f64 / 1000.0);
 }
 
 #[cfg(feature = "metrics")]

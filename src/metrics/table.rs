@@ -69,6 +69,10 @@ metrics! {
         "Dead deliveries; at most 10001 are counted."
     DISABLED_ENDPOINTS Gauge Count "forum_api_disabled_endpoints" []
         "Disabled endpoints."
+    RETRYING_DELIVERIES Gauge Count "forum_api_retrying_deliveries" []
+        "Deliveries that wait for a retry; at most 10001 are counted."
+    LATEST_RETRY Gauge Seconds "forum_api_latest_retry_timestamp_seconds" []
+        "Latest due time of a counted retry, in seconds since 1970; 0 without a retry."
     UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
         "Rows of events, endpoints and deliveries that could not be decoded, counted each time they are read."
     STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]

@@ -154,10 +154,14 @@ pub struct QueueStats {
     pub dead: u64,
     /// Number of disabled endpoints.
     pub disabled_endpoints: u64,
+    /// Number of deliveries that wait for a retry, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
+    pub retrying: u64,
+    /// Latest due time of the counted deliveries that wait for a retry; `None` if there are none.
+    pub latest_retry_at: Option<Timestamp>,
 }
 
 impl QueueStats {
-    /// Maximum of `depth` and `dead`. A store stops counting there, which bounds the cost of the query.
+    /// Maximum of `depth`, `dead` and `retrying`. A store stops counting there, which bounds the cost of the query.
     pub const MAX_DEPTH: u64 = 10_001;
 }
 

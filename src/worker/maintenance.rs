@@ -102,7 +102,7 @@ mod queue_metrics {
                 let oldest = stats.oldest_due_at;
                 let age =
                     oldest.map(|due_at| now.saturating_duration_since(due_at)).unwrap_or_default();
-                recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
+                recorder::record_queue(&stats, age);
             }
             Err(error) => {
                 recorder::record_store_error(STORE);

@@ -10,6 +10,7 @@
 pub mod audit;
 pub mod board;
 mod bootstrap;
+mod certificates;
 mod cli;
 mod commands;
 mod connect;

@@ -22,6 +22,7 @@ use crate::board::ReferenceBoard;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::settings::SettingValues;
 use crate::bootstrap;
+use crate::certificates;
 use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::client_stream::Timeouts;
 use crate::http::connections::{self, Limits};
@@ -77,6 +78,8 @@ struct Server {
     api: ForumApi,
     router: ServerRouter,
     worker: Option<WorkerHandle>,
+    /// URLs of the database, its replicas and Redis.
+    urls: Vec<String>,
     /// Held while the server runs.
     _locks: (DatabaseLock, Option<NodeLock>),
 }
@@ -213,6 +216,12 @@ impl Server {
             api,
             router,
             worker,
+            urls: [&common.database]
+                .into_iter()
+                .chain(&options.database_replica)
+                .chain(&options.redis)
+                .cloned()
+                .collect(),
             _locks: (lock, server_lock),
         })
     }
@@ -229,8 +238,10 @@ impl Server {
                 webhooks::stop(&worker, shutdown).await;
             }
         };
+        let urls: Vec<_> = self.urls.iter().map(String::as_str).collect();
         tokio::select! {
             _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
+            () = certificates::record_periodically(&urls) => {}
             () = self.board.flush_last_seen_periodically() => {}
             () = self.board.run_batches_periodically() => {}
             () = self.api.flush_usage_periodically() => {}

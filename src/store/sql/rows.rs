@@ -152,6 +152,8 @@ pub(crate) fn read_queue_stats(row: &dyn Columns) -> ColumnResult<QueueStats> {
         oldest_due_at: row.optional("oldest_due_at")?,
         dead: row.value("dead")?,
         disabled_endpoints: row.value("disabled_endpoints")?,
+        retrying: row.value("retrying")?,
+        latest_retry_at: row.optional("latest_retry_at")?,
     })
 }
 

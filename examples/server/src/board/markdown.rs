@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use pulldown_cmark::{
-    CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html,
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html,
 };
 use tokio::task::spawn_blocking;
 
@@ -119,6 +119,10 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
                 Event::Start(Tag::Heading { level: lower(level), id, classes, attrs })
             }
             Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                let language = CowStr::from(language(&info).to_owned());
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language)))
+            }
             event => event,
         })
 }
@@ -130,6 +134,15 @@ const fn lower(level: HeadingLevel) -> HeadingLevel {
         HeadingLevel::H3 => HeadingLevel::H5,
         _ => HeadingLevel::H6,
     }
+}
+
+/// Returns the language at the beginning of the info string of a code block, which becomes a class. Other characters would
+/// end the name, and begin a class that the author chooses.
+fn language(info: &str) -> &str {
+    let is_part =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '#' | '.' | '_' | '-');
+    let end = info.find(|letter| !is_part(letter)).unwrap_or(info.len());
+    info.get(..end).unwrap_or_default()
 }
 
 /// Returns `true` if an address is relative or has the scheme `http`, `https` or `mailto`.
@@ -520,6 +533,28 @@ mod tests {
     }
 
     /// The cost of rendering is proportional to the number of nodes.
+    #[test]
+    fn the_class_of_a_code_block_is_a_language() {
+        for (info, expected) in [
+            ("rust", " class=\"language-rust\""),
+            ("c++ x", " class=\"language-c++\""),
+            ("objective-c_2.0#", " class=\"language-objective-c_2.0#\""),
+            ("rust,ignore", " class=\"language-rust\""),
+            ("x\u{c}position-fixed\u{c}vw-100", " class=\"language-x\""),
+            ("x\tfixed", " class=\"language-x\""),
+            ("x&Tab;fixed", " class=\"language-x\""),
+            ("x&#10;fixed", " class=\"language-x\""),
+            ("x\u{a0}fixed", " class=\"language-x\""),
+            ("{.python}", ""),
+            ("日本", ""),
+            ("", ""),
+        ] {
+            let html = render_blocking(&format!("```{info}\ncode\n```\nhttps://a.example"));
+            let block = format!("<pre><code{expected}>code\n</code></pre>");
+            assert!(html.contains(&block), "{info:?}: {html}");
+        }
+    }
+
     #[test]
     fn tables_of_many_empty_cells_are_text() {
         let table = |columns: usize, rows: usize| {

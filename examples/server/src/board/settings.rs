@@ -227,12 +227,15 @@ pub async fn set_offline(
     Ok(tx.execute(delete, &[]).await? > 0)
 }
 
+/// Text of [`availability`] for a board that is online.
+pub const ONLINE: &str = "online";
+
 /// Returns whether the board is online, for people.
 pub async fn availability(connection: &Connection<'_>) -> BoardResult<String> {
     let find = "SELECT value FROM setting WHERE key = 'board.offline'";
     let until: Option<String> = connection.first(find, &[], |row| row.value("value")).await?;
     Ok(match until.as_deref() {
-        None => "online".into(),
+        None => ONLINE.into(),
         Some("true") => "offline".into(),
         Some(until) => format!("offline until {until}"),
     })

@@ -453,7 +453,7 @@ mod tests {
         };
         let library = forum_api::metrics::ALL.iter().map(|metric| metric.name);
         let own = metrics::GAUGES.map(|(name, _)| name);
-        let known = library.chain(own).chain([READS]).collect();
+        let known = library.chain(own).chain([READS, metrics::DROPPED_LINES]).collect();
         assert_eq!(&names(RULES) | &names(DASHBOARD), known);
         assert!(names(OPERATING).is_subset(&known));
         let alerts = RULES.lines().filter_map(|line| line.split_once("alert: "));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
 
+use crate::certificates;
 use crate::connect;
 use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::listener::Listener;
@@ -75,7 +76,11 @@ impl WorkerCommand {
             shutdown.clone().wait_for_stop().await;
             webhooks::stop(&worker, &shutdown).await;
         };
-        tokio::join!(deliveries, Listener::serve(operator, monitor, &shutdown));
+        let monitoring = Listener::serve(operator, monitor, &shutdown);
+        tokio::select! {
+            _ = async { tokio::join!(deliveries, monitoring) } => {}
+            () = certificates::record_periodically(&[url]) => {}
+        }
         board.database.close().await;
         tracing::info!("webhook worker stopped");
         Output::message("")

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forum_api::host::{BackendResult, OrInternal};
 use forum_api::runtime::{Clock, SystemClock};
-use metrics::{describe_counter, describe_gauge, gauge};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rustix::param::page_size;
 use rustix::process::{Resource, getrlimit};
@@ -17,6 +17,16 @@ use crate::board::db::{BoardDatabase, READS};
 /// Gauge of the open connections.
 pub const CONNECTIONS: &str = "forum_server_connections";
 pub const MAX_CONNECTIONS: &str = "forum_server_connections_max";
+
+/// Gauges that a scrape reads from the database.
+pub const READY: &str = "forum_server_ready";
+pub const OFFLINE: &str = "forum_server_board_offline";
+
+/// Gauge of the days until a certificate ends.
+pub const CERTIFICATE_DAYS: &str = "forum_server_certificate_days";
+
+/// Counter of the lines that the log dropped.
+pub const DROPPED_LINES: &str = "forum_server_log_lines_dropped_total";
 
 const BUILD: &str = "forum_server_build_info";
 const DATABASE_CONNECTIONS: &str = "forum_server_database_connections";
@@ -35,7 +45,7 @@ const BUCKETS: [f64; 13] =
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Gauges of the process. `metrics-process` would add 25 packages to `Cargo.lock` for those that begin with `process_`.
-pub const GAUGES: [(&str, &str); 10] = [
+pub const GAUGES: [(&str, &str); 13] = [
     (BUILD, "1, with the `version` of the program."),
     (CONNECTIONS, "Open connections of clients."),
     (MAX_CONNECTIONS, "Maximum number of open connections of clients."),
@@ -49,6 +59,12 @@ pub const GAUGES: [(&str, &str); 10] = [
     (OPEN_FILES, "Open files of the process."),
     (MAX_FILES, "Maximum number of open files."),
     (START, "Time of the start, in seconds since 1970."),
+    (READY, "1 if `/ready` is 200, otherwise 0."),
+    (OFFLINE, "1 if the board is offline, otherwise 0."),
+    (
+        CERTIFICATE_DAYS,
+        "Days until the certificate of a `server` (`postgres` or `redis`) ends, negative afterwards; read once an hour.",
+    ),
 ];
 
 /// Media type of the text.
@@ -75,6 +91,11 @@ impl Metrics {
             "Reads that a replica of Postgres may serve, by `target`: `replica`, `primary_lagging` or `primary_unavailable`."
         );
         gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1);
+        describe_counter!(
+            DROPPED_LINES,
+            "Log lines that were dropped because standard error was too slow."
+        );
+        counter!(DROPPED_LINES).increment(0);
         gauge!(CONNECTIONS).set(0);
         gauge!(START).set(SystemClock.now().as_millis() as f64 / 1000.0);
         tokio::spawn(metrics.clone().keep_up());

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::board::ReferenceBoard;
+use crate::board::{ReferenceBoard, settings};
 
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
@@ -69,6 +69,15 @@ impl Readiness {
         };
         tracing::error!(error, "database unreachable");
         false
+    }
+
+    /// Returns whether the board is offline; `None` if the database does not respond in time.
+    pub async fn is_offline(&self) -> Option<bool> {
+        let availability = self
+            .board
+            .read_short(|connection| Box::pin(settings::availability(connection)));
+        let availability = timeout(PROBE_TIMEOUT, availability).await.ok()?.ok()?;
+        Some(availability != settings::ONLINE)
     }
 
     /// Returns whether a write commits within the time limit, the disk of the database has free space, and no migration

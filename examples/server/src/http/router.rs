@@ -8,11 +8,12 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{any, get};
+use axum::routing::get;
 use forum_api::mcp::McpServer;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
+use futures_util::future::join;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tower::util::option_layer;
@@ -73,11 +74,16 @@ impl Monitor {
         compress(self.routes(true).fallback(not_found).method_not_allowed_fallback(not_found))
     }
 
+    async fn is_ready(&self) -> bool {
+        !self.shutdown.is_requested() && self.readiness.is_ready().await
+    }
+
     fn routes(self, with_metrics: bool) -> Router {
+        // Other methods are unknown paths: a webhook to a loopback address reads nothing here.
         let mut routes =
-            Router::new().route("/health", any(health)).route("/ready", any(readiness));
+            Router::new().route("/health", get(health)).route("/ready", get(readiness));
         if with_metrics {
-            routes = routes.route("/metrics", any(samples));
+            routes = routes.route("/metrics", get(samples));
         }
         routes.with_state(self)
     }
@@ -144,10 +150,15 @@ async fn health(State(monitor): State<Monitor>) -> Response {
 }
 
 async fn readiness(State(monitor): State<Monitor>) -> Response {
-    check(!monitor.shutdown.is_requested() && monitor.readiness.is_ready().await)
+    check(monitor.is_ready().await)
 }
 
 async fn samples(State(monitor): State<Monitor>) -> Response {
+    let (is_ready, is_offline) = join(monitor.is_ready(), monitor.readiness.is_offline()).await;
+    metrics::set(metrics::READY, usize::from(is_ready));
+    if let Some(is_offline) = is_offline {
+        metrics::set(metrics::OFFLINE, usize::from(is_offline));
+    }
     let text = monitor.metrics.render(&monitor.readiness.board.database);
     respond(StatusCode::OK, metrics::CONTENT_TYPE, text)
 }

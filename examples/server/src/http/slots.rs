@@ -1,7 +1,7 @@
 //! Limits of open connections: of a listener and of one client address.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 pub struct MaxConnections {
     /// Maximum of the listener. Further connections wait in its backlog.
     pub all: usize,
-    /// Maximum of an address. Further connections are closed. 0 is no limit.
+    /// Maximum of an address, or of an IPv6 prefix of 64 bits. Further connections are closed. 0 is no limit.
     pub per_address: usize,
     /// Addresses without a limit.
     pub trusted_proxies: Vec<IpNet>,
@@ -32,7 +32,7 @@ pub struct MaxConnections {
 pub struct Slots {
     max: MaxConnections,
     free: Arc<Semaphore>,
-    /// Counters: the strong references to an address's token, one for each connection.
+    /// Counters by address, or by the prefix of an IPv6 address: the strong references to its token, one for each connection.
     open: HashMap<IpAddr, Weak<()>>,
     warned: Warned,
     warned_of_address: Warned,
@@ -71,7 +71,8 @@ impl Slots {
         if limit == 0 || self.max.trusted_proxies.iter().any(is_trusted) {
             return Some(Arc::default());
         }
-        let token = self.open.get(&address).and_then(Weak::upgrade).unwrap_or_default();
+        let prefix = prefix(address);
+        let token = self.open.get(&prefix).and_then(Weak::upgrade).unwrap_or_default();
         if Arc::strong_count(&token) > limit {
             if self.warned_of_address.is_due() {
                 tracing::warn!(
@@ -86,8 +87,19 @@ impl Slots {
         if self.open.len() >= 2 * self.max.all {
             self.open.retain(|_, token| token.strong_count() > 0);
         }
-        self.open.insert(address, Arc::downgrade(&token));
+        self.open.insert(prefix, Arc::downgrade(&token));
         Some(token)
+    }
+}
+
+/// Returns the address whose connections are counted together: of IPv6 the prefix of 64 bits, which one client has.
+fn prefix(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let masked = address.to_bits() & (u128::MAX << 64);
+            IpAddr::V6(Ipv6Addr::from_bits(masked))
+        }
     }
 }
 
@@ -182,6 +194,11 @@ mod tests {
         }
         assert_eq!(of("192.0.2.1"), None);
         assert!(slots.open.len() <= 4, "{:?}", slots.open);
+        let mut of = |address: &str| slots.of_address(address.parse().unwrap());
+        let open = [of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2")];
+        assert!(open.iter().all(Option::is_some));
+        assert_eq!(of("2001:db8:0:1::3"), None);
+        assert!(of("2001:db8:0:2::1").is_some());
         slots.max.per_address = 0;
         assert!(slots.of_address("192.0.2.1".parse().unwrap()).is_some());
     }

@@ -9,7 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use metrics::counter;
+
 use super::line::limit;
+use crate::http::metrics::DROPPED_LINES;
 
 /// Maximum number of buffered bytes. Further lines are dropped and counted.
 const CAPACITY: usize = 1 << 20;
@@ -87,12 +90,16 @@ impl Write for LogBuffer {
         let limited = limit(line);
         let mut state = self.lock();
         let was_empty = state.lines.is_empty();
-        if state.lines.len() < CAPACITY {
-            state.lines.extend_from_slice(&limited);
-        } else {
+        let is_lost = state.lines.len() >= CAPACITY;
+        if is_lost {
             state.lost += 1;
+        } else {
+            state.lines.extend_from_slice(&limited);
         }
         drop(state);
+        if is_lost {
+            counter!(DROPPED_LINES).increment(1);
+        }
         if was_empty {
             self.0.changed.notify_all();
         }

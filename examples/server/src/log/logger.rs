@@ -9,11 +9,13 @@ use anstream::{AutoStream, ColorChoice};
 use forum_api::mask_secrets;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::buffer::LogBuffer;
-use crate::options::{LogFormat, LogOptions};
+use super::format::LineFormat;
+use crate::options::LogOptions;
 
 /// Maximum length of a logged text in characters.
 const MAX_LENGTH: usize = 2000;
@@ -30,14 +32,11 @@ impl Log {
         let buffer = LogBuffer::default();
         let writer = buffer.clone();
         let layer = fmt::layer()
+            .fmt_fields(JsonFields::new())
+            .event_format(LineFormat(options.log))
             .with_ansi(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
             .with_writer(move || writer.clone());
-        let registry = tracing_subscriber::registry().with(filter);
-        match options.log {
-            LogFormat::Text => registry.with(layer).init(),
-            // The list would repeat the span, because no span contains another.
-            LogFormat::Json => registry.with(layer.json().with_span_list(false)).init(),
-        }
+        tracing_subscriber::registry().with(filter).with(layer).init();
         for directive in ignored {
             tracing::warn!(directive, "RUST_LOG: ignored an invalid directive");
         }

@@ -1,6 +1,7 @@
 //! The log, on stderr.
 
 mod buffer;
+mod format;
 mod line;
 mod logger;
 

@@ -21,6 +21,13 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     let server = Server::start_with(ServerDirectory::in_sqlite(), &["--empty"], &environment, "");
     wait_for_status(&server.url("/ready"), 200);
     assert_eq!(get(&server.api_url("/forums")).status, 200);
+    // The certificates end in the year 4096.
+    wait_until(|| {
+        let metrics = get(&server.url("/metrics")).body;
+        ["postgres", "redis"].iter().all(|server| {
+            metrics.contains(&format!("forum_server_certificate_days{{server=\"{server}\"}} 75"))
+        })
+    });
     let (directory, log) = server.stop_with_log();
     assert!(directory.files().is_empty(), "{:?}", directory.files());
     assert!(!log.contains("Redis unreachable"), "{log}");

@@ -94,6 +94,20 @@ store_rules! {
         Ok(())
     }
 
+    /// A delivery that waits for its next attempt is counted with its due time.
+    async fn queue_stats_include_retries(fixture: &StoreFixture) -> TestResult {
+        let [endpoint, _] = fixture.add_endpoints().await?;
+        fixture.enqueue(1, &endpoint, 0).await?;
+        fixture.enqueue(2, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        let retrying = progress(DeliveryState::Retrying, 1, Some(30_000));
+        fixture.settle_attempt(&claimed, retrying, Some(&attempt_record(1)), 0).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        let stats = deliveries.queue_stats(DUE_TIME_LIMITS, instant(0)).await?;
+        let retries = (stats.retrying, stats.latest_retry_at);
+        check_eq!(retries, (1, Some(instant(30_000))))
+    }
+
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
     async fn queue_stats_match_claimable_deliveries(fixture: &StoreFixture) -> TestResult {
         fixture.expect_queue_stats(0, 0, None).await?;

@@ -1,5 +1,5 @@
--- Counts due and dead deliveries up to `$2`, finds the earliest due time, and counts disabled endpoints. Leases that end more
--- than `$3` ahead, and other due times more than `$4` ahead, count as reached.
+-- Counts due, dead and retrying deliveries up to `$2`, finds the earliest due time and the latest one of a retry, and counts
+-- disabled endpoints. Leases that end more than `$3` ahead, and other due times more than `$4` ahead, count as reached.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (
@@ -34,5 +34,10 @@ SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, min(due_at) AS oldes
         WHERE state = 'dead' AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
         LIMIT $2
     ) few
-) AS dead, (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled) AS disabled_endpoints
-FROM due
+) AS dead, (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled) AS disabled_endpoints,
+    retries.retrying, retries.latest_retry_at
+FROM (
+    SELECT count(*) AS retrying, max(due_at) AS latest_retry_at
+    FROM (SELECT due_at FROM forum_api_deliveries WHERE state = 'retrying' LIMIT $2) few
+) retries LEFT JOIN due ON TRUE
+GROUP BY retries.retrying, retries.latest_retry_at

@@ -1,5 +1,5 @@
--- Counts due and dead deliveries up to `?2`, finds the earliest due time, and counts disabled endpoints. Leases that end
--- after `?3`, and other due times after `?4`, count as reached.
+-- Counts due, dead and retrying deliveries up to `?2`, finds the earliest due time and the latest one of a retry, and counts
+-- disabled endpoints. Leases that end after `?3`, and other due times after `?4`, count as reached.
 SELECT count(*) AS depth,
     CASE WHEN count(*) > 0 THEN coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
@@ -8,7 +8,11 @@ SELECT count(*) AS depth,
         SELECT 1 FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
     )) AS dead,
-    (SELECT count(*) FROM forum_api_endpoints endpoint WHERE NOT endpoint.enabled) AS disabled_endpoints
+    (SELECT count(*) FROM forum_api_endpoints endpoint WHERE NOT endpoint.enabled) AS disabled_endpoints,
+    (SELECT count(*) FROM (SELECT 1 FROM forum_api_deliveries WHERE state = 'retrying' LIMIT ?2)) AS retrying,
+    (SELECT max(due_at) FROM (
+        SELECT due_at FROM forum_api_deliveries WHERE state = 'retrying' LIMIT ?2
+    )) AS latest_retry_at
 FROM (
     SELECT 1 FROM forum_api_endpoints endpoint
     CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id

@@ -1,0 +1,282 @@
+//! Ends of the certificates of Postgres and Redis, for the metrics.
+//!
+//! Connections are kept for a long time, so that the certificate of their handshake can be older than that of the server.
+//! Each look at a certificate makes a connection of its own, and verifies nothing: a certificate that has ended is reported,
+//! too.
+
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, SystemClock};
+use metrics::gauge;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+
+use crate::http::metrics::CERTIFICATE_DAYS;
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Time limit of a look at one host.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+const MILLIS_PER_DAY: f64 = 24.0 * 60.0 * 60.0 * 1000.0;
+
+/// The request of TLS before the handshake with Postgres.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+
+/// A kind of server, which is a label of the metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServerKind {
+    Postgres,
+    Redis,
+}
+
+/// A host that may use TLS.
+#[derive(Debug, PartialEq, Eq)]
+struct TlsHost {
+    kind: ServerKind,
+    name: String,
+    port: u16,
+}
+
+/// Records the days until the certificates of the servers in these URLs end. Never returns.
+pub async fn record_periodically(urls: &[&str]) {
+    let hosts: Vec<_> = urls.iter().flat_map(|url| tls_hosts(url)).collect();
+    if hosts.is_empty() {
+        return pending().await;
+    }
+    loop {
+        for (kind, label) in [(ServerKind::Postgres, "postgres"), (ServerKind::Redis, "redis")] {
+            let mut end: Option<Timestamp> = None;
+            for host in hosts.iter().filter(|host| host.kind == kind) {
+                match timeout(TIMEOUT, host.end_of_certificate()).await {
+                    Ok(Ok(Some(found))) => end = end.into_iter().chain([found]).min(),
+                    Ok(Ok(None)) => {}
+                    Ok(Err(error)) => {
+                        tracing::debug!(host = host.name, %error, "failed to read a certificate");
+                    }
+                    Err(_) => tracing::debug!(host = host.name, "no certificate within {TIMEOUT:?}"),
+                }
+            }
+            if let Some(end) = end {
+                let left = end.as_millis().saturating_sub(SystemClock.now().as_millis());
+                gauge!(CERTIFICATE_DAYS, "server" => label).set(left as f64 / MILLIS_PER_DAY);
+            }
+        }
+        sleep(INTERVAL).await;
+    }
+}
+
+/// Returns the hosts of a URL of Postgres, unless it forbids TLS, or of a URL of Redis with TLS.
+fn tls_hosts(url: &str) -> Vec<TlsHost> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Vec::new();
+    };
+    let (kind, default_port) = match scheme {
+        "postgres" | "postgresql" if !rest.contains("sslmode=disable") => {
+            (ServerKind::Postgres, 5432)
+        }
+        "rediss+sentinel" => (ServerKind::Redis, 26379),
+        "rediss" | "rediss+cluster" => (ServerKind::Redis, 6379),
+        _ => return Vec::new(),
+    };
+    let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
+    let hosts = address.split(['/', '?']).next().unwrap_or_default().split(',');
+    // A directory of a Unix-domain socket begins with an encoded slash.
+    let names = hosts.filter(|host| !host.is_empty() && !host.starts_with('%'));
+    let host = |text: &str| {
+        let (name, port) = match text.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()?),
+            _ => (text, default_port),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Some(TlsHost { kind, name, port })
+    };
+    names.filter_map(host).collect()
+}
+
+impl TlsHost {
+    /// Returns the end of the certificate; `None` if the server offers no TLS.
+    async fn end_of_certificate(&self) -> io::Result<Option<Timestamp>> {
+        let mut stream = TcpStream::connect((self.name.as_str(), self.port)).await?;
+        if self.kind == ServerKind::Postgres {
+            stream.write_all(&SSL_REQUEST).await?;
+            if stream.read_u8().await? != b'S' {
+                return Ok(None);
+            }
+        }
+        let name = ServerName::try_from(self.name.clone()).map_err(io::Error::other)?;
+        let connector = TlsConnector::from(Arc::new(config(self.kind).map_err(io::Error::other)?));
+        let stream = connector.connect(name, stream).await?;
+        let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        Ok(certificates.first().and_then(|certificate| end_of_validity(certificate)))
+    }
+}
+
+fn config(kind: ServerKind) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate))
+        .with_no_client_auth();
+    if kind == ServerKind::Postgres {
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
+    }
+    Ok(config)
+}
+
+/// Accepts each certificate: the connection ends after the handshake, and sends nothing.
+#[derive(Debug)]
+struct AnyCertificate;
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        ring::default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Tags of elements in DER.
+const VERSION: u8 = 0xa0;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+
+/// An element in DER.
+#[derive(Clone, Copy, Debug)]
+struct Element<'a> {
+    tag: u8,
+    content: &'a [u8],
+}
+
+/// Returns the end of the validity of a certificate (RFC 5280, 4.1). Parsers of whole certificates need eight more crates.
+fn end_of_validity(certificate: &[u8]) -> Option<Timestamp> {
+    let (certificate, _) = next_element(certificate)?;
+    let (body, _) = next_element(certificate.content)?;
+    let mut rest = body.content;
+    let (first, after) = next_element(rest)?;
+    if first.tag == VERSION {
+        rest = after;
+    }
+    // Serial number, algorithm of the signature, and issuer.
+    for _ in 0..3 {
+        (_, rest) = next_element(rest)?;
+    }
+    let (validity, _) = next_element(rest)?;
+    let (_, after_begin) = next_element(validity.content)?;
+    let (end, _) = next_element(after_begin)?;
+    parse_time(end)
+}
+
+/// Returns the first element, and the bytes after it.
+fn next_element(bytes: &[u8]) -> Option<(Element<'_>, &[u8])> {
+    let (&tag, rest) = bytes.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81..=0x84 => {
+            let (digits, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
+            (digits.iter().fold(0, |length, digit| (length << 8) | usize::from(*digit)), rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((Element { tag, content }, rest))
+}
+
+fn parse_time(element: Element<'_>) -> Option<Timestamp> {
+    let text = str::from_utf8(element.content).ok()?;
+    let text = match element.tag {
+        GENERALIZED_TIME => text.to_owned(),
+        UTC_TIME if text < "50" => format!("20{text}"),
+        UTC_TIME => format!("19{text}"),
+        _ => return None,
+    };
+    let [year, month, day, hour, minute, second] =
+        [0..4, 4..6, 6..8, 8..10, 10..12, 12..14].map(|range| text.get(range).unwrap_or_default());
+    Timestamp::parse(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_test_support::tls::Certificates;
+    use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_certificate_is_read() {
+        let certificates = Certificates::new();
+        for (name, expected) in
+            [("Expired", "2020-01-01T00:00:00Z"), ("Valid", "4096-01-01T00:00:00Z")]
+        {
+            let file = certificates.path(&format!("{name}.pem"));
+            let certificate = CertificateDer::from_pem_file(file).unwrap();
+            assert_eq!(end_of_validity(&certificate), Timestamp::parse(expected).ok(), "{name}");
+            for length in 0..certificate.len() {
+                // Must not panic.
+                let _ = end_of_validity(certificate.get(..length).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn urls_name_the_hosts_with_tls() {
+        let hosts = |url: &str| {
+            let hosts = tls_hosts(url);
+            hosts.iter().map(|host| format!("{}:{}", host.name, host.port)).collect::<Vec<_>>()
+        };
+        for (url, expected) in [
+            ("sqlite:forum.db", &[][..]),
+            ("postgres:///forum?host=/run/postgresql", &[]),
+            ("postgres://forum@%2Frun%2Fpostgresql/forum", &[]),
+            ("postgres://forum:p@h/forum?sslmode=disable", &[]),
+            ("postgres://forum:p@h,[::1]:6432/forum", &["h:5432", "::1:6432"]),
+            ("redis://h", &[]),
+            ("rediss://:p@h/0", &["h:6379"]),
+            ("rediss+sentinel://h,i:1/board", &["h:26379", "i:1"]),
+        ] {
+            assert_eq!(hosts(url), expected, "{url}");
+        }
+    }
+}
