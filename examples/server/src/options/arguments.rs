@@ -125,8 +125,8 @@ pub struct ServeArgs {
     /// it cannot open enough files
     #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "10000", value_parser = count)]
     pub max_connections: usize,
-    /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0
-    /// is no limit
+    /// Maximum number of open connections of one address, or of one IPv6 prefix of 64 bits, except of trusted proxies;
+    /// further connections are closed; 0 is no limit
     #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "256", value_parser = whole::<0, 1_000_000, usize>)]
     pub max_connections_per_address: usize,
     /// Time limit of a request to the API
