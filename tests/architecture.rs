@@ -34,7 +34,7 @@ const SERVER_MODULES: &[&str] = &[
     "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events", "board::forum_count",
     "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
     "board::reference_board", "board::authorizer", "board::commands", "board::batches", "board::removal", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
-    "webhooks", "connect", "server_parts", "http", "sign_in", "startup_banner", "bootstrap", "serve", "commands", "cli",
+    "webhooks", "connect", "server_parts", "http", "certificates", "sign_in", "startup_banner", "bootstrap", "serve", "commands", "cli",
 ];
 
 /// Places with SQL.
@@ -59,12 +59,12 @@ const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("deadpool_postgres", &["src/store/postgres/tokio_postgres_0_7", "examples"]),
     ("use redis::", &["src/store/redis"]),
     ("MemoryRateLimitStore", &["src/store", "examples"]),
-    ("rustls", &["src/store/postgres/tokio_postgres_0_7/tls.rs", "src/store/redis", "src/tls", "src/webhook/http"]),
+    ("rustls", &["src/store/postgres/tokio_postgres_0_7/tls.rs", "src/store/redis", "src/tls", "src/webhook/http", "examples/server/src/certificates.rs"]),
     (" Url::parse", &["src/webhook/address/"]),
     ("lookup_host", &["src/webhook/address/"]),
     // Generates public functions of a public type, which shadow those of its `Serialize`.
     ("remote = \"Self\"", &[]),
-    ("TcpStream::connect", &["src/webhook/http/", "examples/server/src/commands/health.rs"]),
+    ("TcpStream::connect", &["src/webhook/http/", "examples/server/src/certificates.rs", "examples/server/src/commands/health.rs"]),
 ];
 
 /// Crates that the core must not depend on.

@@ -14,10 +14,6 @@ use metrics::{Key, Label, Level, Metadata, SharedString, counter};
 
 #[cfg(feature = "metrics")]
 use super::table;
-#[cfg(all(feature = "metrics", feature = "webhooks"))]
-use crate::model::Timestamp;
-#[cfg(all(feature = "metrics", feature = "webhooks"))]
-use crate::store::QueueStats;
 
 /// Label of a method or a route that is not in the table of endpoints.
 const OTHER: &str = "other";
@@ -147,16 +143,28 @@ pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<
     }
 }
 
-/// Records the statistics of the queue and the age of the oldest due delivery.
+/// Statistics of the queue.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
-pub(crate) fn record_queue(stats: &QueueStats, age: Duration) {
-    let latest_retry_at = stats.latest_retry_at.map_or(0, Timestamp::as_millis);
-    metrics::gauge!(table::QUEUE_DEPTH.name).set(stats.depth as f64);
-    metrics::gauge!(table::DEAD_DELIVERIES.name).set(stats.dead as f64);
-    metrics::gauge!(table::DISABLED_ENDPOINTS.name).set(stats.disabled_endpoints as f64);
-    metrics::gauge!(table::QUEUE_SECONDS.name).set(age);
-    metrics::gauge!(table::RETRYING_DELIVERIES.name).set(stats.retrying as f64);
-    metrics::gauge!(table::LATEST_RETRY.name).set(latest_retry_at as f64 / 1000.0);
+pub(crate) struct QueueSample {
+    pub(crate) depth: u64,
+    /// Age of the oldest due delivery.
+    pub(crate) age: Duration,
+    pub(crate) dead: u64,
+    pub(crate) disabled_endpoints: u64,
+    pub(crate) retrying: u64,
+    /// Due time of the latest retry in milliseconds since 1970; 0 without a retry.
+    pub(crate) latest_retry_at: i64,
+}
+
+/// Records the statistics of the queue.
+#[cfg(all(feature = "metrics", feature = "webhooks"))]
+pub(crate) fn record_queue(sample: &QueueSample) {
+    metrics::gauge!(table::QUEUE_DEPTH.name).set(sample.depth as f64);
+    metrics::gauge!(table::DEAD_DELIVERIES.name).set(sample.dead as f64);
+    metrics::gauge!(table::DISABLED_ENDPOINTS.name).set(sample.disabled_endpoints as f64);
+    metrics::gauge!(table::QUEUE_SECONDS.name).set(sample.age);
+    metrics::gauge!(table::RETRYING_DELIVERIES.name).set(sample.retrying as f64);
+    metrics::gauge!(table::LATEST_RETRY.name).set(sample.latest_retry_at as f64 / 1000.0);
 }
 
 #[cfg(feature = "metrics")]

@@ -79,7 +79,8 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
 mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
     use crate::error_chain::ErrorChain;
-    use crate::metrics::recorder;
+    use crate::metrics::recorder::{self, QueueSample};
+    use crate::model::Timestamp;
     use crate::worker::context::STORE;
 
     /// Time between two measurements, unless the poll interval is longer.
@@ -102,7 +103,14 @@ mod queue_metrics {
                 let oldest = stats.oldest_due_at;
                 let age =
                     oldest.map(|due_at| now.saturating_duration_since(due_at)).unwrap_or_default();
-                recorder::record_queue(&stats, age);
+                recorder::record_queue(&QueueSample {
+                    depth: stats.depth,
+                    age,
+                    dead: stats.dead,
+                    disabled_endpoints: stats.disabled_endpoints,
+                    retrying: stats.retrying,
+                    latest_retry_at: stats.latest_retry_at.map_or(0, Timestamp::as_millis),
+                });
             }
             Err(error) => {
                 recorder::record_store_error(STORE);

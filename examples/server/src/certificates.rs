@@ -67,7 +67,9 @@ pub async fn record_periodically(urls: &[&str]) {
                     Ok(Err(error)) => {
                         tracing::debug!(host = host.name, %error, "failed to read a certificate");
                     }
-                    Err(_) => tracing::debug!(host = host.name, "no certificate within {TIMEOUT:?}"),
+                    Err(_) => {
+                        tracing::debug!(host = host.name, "no certificate within {TIMEOUT:?}")
+                    }
                 }
             }
             if let Some(end) = end {

@@ -18,7 +18,7 @@ use forum_api::webhook::KeyMismatchError;
 use crate::board::db::{BoardDatabase, replica_pools};
 use crate::board::{ReferenceBoard, db};
 use crate::keys::{self, WebhookCipher};
-use crate::options::{DatabaseOptions, ServeArgs, node_name};
+use crate::options::{DatabaseOptions, ServeArgs, check_sqlite_form, node_name};
 use crate::own_files;
 use crate::webhooks::refusal;
 
@@ -109,7 +109,7 @@ impl DatabaseUrl {
             settings.cache_kib = options.sqlite_cache.saturating_mul(1024);
             settings
         };
-        check_form(url)?;
+        check_sqlite_form(url).map_err(|reason| BoardError::validation("database", reason))?;
         match url.split_once(':') {
             Some(("sqlite", ":memory:")) => {
                 Ok(Self::Sqlite(sqlite::DatabasePath::Memory, settings()))
@@ -257,42 +257,6 @@ impl DatabaseUrl {
     }
 }
 
-/// Checks that a URL of SQLite is not in a form of other programs, which would name another file here.
-///
-/// # Errors
-/// If it is. The error names the form of this program.
-pub fn check_form(url: &str) -> BoardResult<()> {
-    match own_form(url) {
-        Some(own) => Err(BoardError::validation(
-            "database",
-            format!("unsupported database URL \"{url}\": use {own}"),
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Returns the URL of this program for the file that a URL names in other programs: with two slashes before a relative
-/// path (sqlx) or three (SQLAlchemy), with `file:`, or with parameters.
-fn own_form(url: &str) -> Option<String> {
-    let path = url.strip_prefix("sqlite:")?;
-    let is_parameter = |text: &str| {
-        let name = text.split_once('=').map_or("", |(name, _)| name);
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-    };
-    let file = path.split_once('?').filter(|(_, rest)| is_parameter(rest));
-    let file = file.map_or(path, |(file, _)| file);
-    let file = match file.strip_prefix("//") {
-        Some(rest) => match rest.strip_prefix('/') {
-            Some(name) if !name.contains('/') => name,
-            Some(_) => file,
-            None => rest,
-        },
-        None => file,
-    };
-    let file = file.strip_prefix("file:").unwrap_or(file);
-    (file != path).then(|| format!("sqlite:{file}"))
-}
-
 /// Adds the name that Postgres shows for the connections to its URL, unless the URL has one.
 fn with_application_name(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
@@ -337,28 +301,6 @@ pub async fn rate_limits(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn forms_of_other_programs_are_recognized() {
-        for (url, expected) in [
-            ("sqlite:forum.db", None),
-            ("sqlite:/srv/forum.db", None),
-            ("sqlite:///srv/forum.db", None),
-            ("sqlite:what?.db", None),
-            ("sqlite::memory:", None),
-            ("postgres:///forum?host=/run/postgresql", None),
-            ("sqlite://forum.db", Some("sqlite:forum.db")),
-            ("sqlite:///forum.db", Some("sqlite:forum.db")),
-            ("sqlite://data/forum.db?mode=rwc", Some("sqlite:data/forum.db")),
-            ("sqlite:file:forum.db", Some("sqlite:forum.db")),
-            ("sqlite:file:/srv/forum.db?cache=shared", Some("sqlite:/srv/forum.db")),
-            ("sqlite:/srv/forum.db?mode=ro", Some("sqlite:/srv/forum.db")),
-            ("sqlite::memory:?cache=shared", Some("sqlite::memory:")),
-            ("sqlite://:memory:", Some("sqlite::memory:")),
-        ] {
-            assert_eq!(own_form(url).as_deref(), expected, "{url}");
-        }
-    }
 
     #[tokio::test]
     async fn the_page_cache_of_sqlite_has_the_size_of_the_option() {

@@ -11,8 +11,7 @@ use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use crate::connect::check_form;
-use crate::options::node_name;
+use crate::options::{check_sqlite_form, node_name};
 use crate::own_files;
 
 /// Address of a worker, as Postgres shows a process without an address.
@@ -176,7 +175,7 @@ fn sqlite_path(database: &str) -> Option<&str> {
 
 /// Returns the path of a SQLite database in a file, after the check of its files.
 fn checked_path(database: &str) -> BoardResult<Option<&str>> {
-    check_form(database)?;
+    check_sqlite_form(database).map_err(|reason| BoardError::validation("database", reason))?;
     let path = sqlite_path(database);
     if let Some(path) = path {
         own_files::check_database(Path::new(path))?;

@@ -98,10 +98,8 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let path = path_in_use(database, option);
     let file = path.as_ref().and_then(|path| path.metadata().ok());
     let mode = file.map_or(0, |file| file.permissions().mode());
-    let content = path
-        .filter(|path| path.is_file())
-        .and_then(|path| fs::read(path).ok())
-        .unwrap_or_default();
+    let content =
+        path.filter(|path| path.is_file()).and_then(|path| fs::read(path).ok()).unwrap_or_default();
     let key = without_line_end(&content);
     let mut found = Vec::new();
     if mode & READABLE_BY_OTHERS != 0 {

@@ -282,9 +282,8 @@ impl Table {
             }
         }
         let min_of_long = |column: &Column, width: Width| column.is_long.then_some(width.min);
-        let min_of_others = |column: &Column, _: Width| {
-            (!column.is_long && !column.is_whole).then_some(MIN_WIDTH)
-        };
+        let min_of_others =
+            |column: &Column, _: Width| (!column.is_long && !column.is_whole).then_some(MIN_WIDTH);
         let min_of_all = |_: &Column, _: Width| Some(MIN_WIDTH);
         let steps: [&dyn Fn(&Column, Width) -> Option<usize>; 3] =
             [&min_of_long, &min_of_others, &min_of_all];

@@ -125,8 +125,7 @@ impl DatabaseFiles {
         self.check_names(&file)?;
         let name = path.as_os_str().as_bytes();
         let is_log = LOGS.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
-        let is_of_owner =
-            self.target.metadata().is_ok_and(|database| database.uid() == file.uid());
+        let is_of_owner = self.target.metadata().is_ok_and(|database| database.uid() == file.uid());
         if is_log && geteuid().is_root() && !is_of_owner {
             let reason = "it has another owner than the database; change its owner, or run as the owner of the database";
             return refused(reason);
@@ -251,7 +250,7 @@ mod tests {
             check_database(&database).unwrap();
             for (make, expected) in [
                 (&make_pipe as &dyn Fn(&Path), "it is not a regular file"),
-                (&link, "it has several names"),
+                (&link as &dyn Fn(&Path), "it has several names"),
             ] {
                 make(&file);
                 let refused = check_database(&database).unwrap_err().to_string();

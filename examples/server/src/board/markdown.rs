@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use pulldown_cmark::{
-    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html,
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd,
+    TextMergeStream, html,
 };
 use tokio::task::spawn_blocking;
 
@@ -139,8 +140,9 @@ const fn lower(level: HeadingLevel) -> HeadingLevel {
 /// Returns the language at the beginning of the info string of a code block, which becomes a class. Other characters would
 /// end the name, and begin a class that the author chooses.
 fn language(info: &str) -> &str {
-    let is_part =
-        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '#' | '.' | '_' | '-');
+    let is_part = |letter: char| {
+        letter.is_ascii_alphanumeric() || matches!(letter, '+' | '#' | '.' | '_' | '-')
+    };
     let end = info.find(|letter| !is_part(letter)).unwrap_or(info.len());
     info.get(..end).unwrap_or_default()
 }

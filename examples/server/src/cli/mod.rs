@@ -280,6 +280,7 @@ mod tests {
     use super::*;
     use crate::board::db::READS;
     use crate::http::metrics;
+    use crate::log::DROPPED_LINES;
 
     const README: &str = include_str!("../../../../README.md");
     const OPERATING: &str = include_str!("../../../../docs/operating.md");
@@ -453,7 +454,7 @@ mod tests {
         };
         let library = forum_api::metrics::ALL.iter().map(|metric| metric.name);
         let own = metrics::GAUGES.map(|(name, _)| name);
-        let known = library.chain(own).chain([READS, metrics::DROPPED_LINES]).collect();
+        let known = library.chain(own).chain([READS, DROPPED_LINES]).collect();
         assert_eq!(&names(RULES) | &names(DASHBOARD), known);
         assert!(names(OPERATING).is_subset(&known));
         let alerts = RULES.lines().filter_map(|line| line.split_once("alert: "));

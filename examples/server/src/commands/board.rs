@@ -353,9 +353,7 @@ pub async fn count_posts(
     since: Option<Timestamp>,
 ) -> BoardResult<PostCount> {
     let since = since.unwrap_or(BEGINNING);
-    board
-        .read(move |connection| Box::pin(moderation::count_posts(connection, member, since)))
-        .await
+    board.read(move |connection| Box::pin(moderation::count_posts(connection, member, since))).await
 }
 
 /// Formats the number of posts that are deleted, for example `12 posts, with 1 thread and its replies`.

@@ -235,9 +235,9 @@ async fn erase(
     let members: Vec<_> = accounts.iter().map(|account| account.member).collect();
     board
         .read(move |connection| {
-            Box::pin(async move {
-                accounts::check_not_last_administrators(connection, &members).await
-            })
+            Box::pin(
+                async move { accounts::check_not_last_administrators(connection, &members).await },
+            )
         })
         .await?;
     let posts_of = if with_posts {

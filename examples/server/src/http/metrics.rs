@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::time;
 
 use crate::board::db::{BoardDatabase, READS};
+use crate::log::DROPPED_LINES;
 
 /// Gauge of the open connections.
 pub const CONNECTIONS: &str = "forum_server_connections";
@@ -24,9 +25,6 @@ pub const OFFLINE: &str = "forum_server_board_offline";
 
 /// Gauge of the days until a certificate ends.
 pub const CERTIFICATE_DAYS: &str = "forum_server_certificate_days";
-
-/// Counter of the lines that the log dropped.
-pub const DROPPED_LINES: &str = "forum_server_log_lines_dropped_total";
 
 const BUILD: &str = "forum_server_build_info";
 const DATABASE_CONNECTIONS: &str = "forum_server_database_connections";

@@ -12,7 +12,9 @@ use std::time::Duration;
 use metrics::counter;
 
 use super::line::limit;
-use crate::http::metrics::DROPPED_LINES;
+
+/// Counter of the dropped lines.
+pub const DROPPED_LINES: &str = "forum_server_log_lines_dropped_total";
 
 /// Maximum number of buffered bytes. Further lines are dropped and counted.
 const CAPACITY: usize = 1 << 20;

@@ -95,9 +95,10 @@ where
 
 fn write_text(mut writer: Writer<'_>, event: &Event<'_>, span: Option<SpanFields>) -> fmt::Result {
     let metadata = event.metadata();
-    let (level_style, other_style) = match writer.has_ansi_escapes() {
-        true => (style(*metadata.level()), DIMMED),
-        false => (Style::new(), Style::new()),
+    let (level_style, other_style) = if writer.has_ansi_escapes() {
+        (style(*metadata.level()), DIMMED)
+    } else {
+        (Style::new(), Style::new())
     };
     write!(writer, "{other_style}")?;
     SystemTime.format_time(&mut writer)?;

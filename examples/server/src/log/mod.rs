@@ -5,4 +5,5 @@ mod format;
 mod line;
 mod logger;
 
+pub use buffer::DROPPED_LINES;
 pub use logger::Log;

@@ -8,5 +8,5 @@ pub use arguments::{
     AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DEFAULT_BOARD_NAME, DatabaseOptions,
     DrainOptions, LogFormat, LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg, node_name,
 };
-pub use values::{base_url, count, days, delay, time, whole, without_password};
+pub use values::{base_url, check_sqlite_form, count, days, delay, time, whole, without_password};
 pub use webhooks::{DEFAULT_EVENT_RETENTION, DueOptions, RetryOptions, WebhookOptions};

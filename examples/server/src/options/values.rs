@@ -58,6 +58,39 @@ pub fn database(text: &str) -> Result<String, Infallible> {
     Ok(if is_path && !text.is_empty() { format!("sqlite:{text}") } else { text.into() })
 }
 
+/// Checks that a URL of SQLite is not in a form of other programs, which would name another file here.
+///
+/// # Errors
+/// If it is. The error names the form of this program.
+pub fn check_sqlite_form(url: &str) -> Result<(), String> {
+    match own_form(url) {
+        Some(own) => Err(format!("unsupported database URL \"{url}\": use {own}")),
+        None => Ok(()),
+    }
+}
+
+/// Returns the URL of this program for the file that a URL names in other programs: with two slashes before a relative
+/// path (sqlx) or three (SQLAlchemy), with `file:`, or with parameters.
+fn own_form(url: &str) -> Option<String> {
+    let path = url.strip_prefix("sqlite:")?;
+    let is_parameter = |text: &str| {
+        let name = text.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    let file = path.split_once('?').filter(|(_, rest)| is_parameter(rest));
+    let file = file.map_or(path, |(file, _)| file);
+    let file = match file.strip_prefix("//") {
+        Some(rest) => match rest.strip_prefix('/') {
+            Some(name) if !name.contains('/') => name,
+            Some(_) => file,
+            None => rest,
+        },
+        None => file,
+    };
+    let file = file.strip_prefix("file:").unwrap_or(file);
+    (file != path).then(|| format!("sqlite:{file}"))
+}
+
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
     text.parse().ok().filter(|number| range.contains(number))
 }
@@ -220,6 +253,28 @@ mod tests {
             "mysql:1",
         ] {
             assert_eq!(database(url), Ok(url.into()));
+        }
+    }
+
+    #[test]
+    fn forms_of_other_programs_are_recognized() {
+        for (url, expected) in [
+            ("sqlite:forum.db", None),
+            ("sqlite:/srv/forum.db", None),
+            ("sqlite:///srv/forum.db", None),
+            ("sqlite:what?.db", None),
+            ("sqlite::memory:", None),
+            ("postgres:///forum?host=/run/postgresql", None),
+            ("sqlite://forum.db", Some("sqlite:forum.db")),
+            ("sqlite:///forum.db", Some("sqlite:forum.db")),
+            ("sqlite://data/forum.db?mode=rwc", Some("sqlite:data/forum.db")),
+            ("sqlite:file:forum.db", Some("sqlite:forum.db")),
+            ("sqlite:file:/srv/forum.db?cache=shared", Some("sqlite:/srv/forum.db")),
+            ("sqlite:/srv/forum.db?mode=ro", Some("sqlite:/srv/forum.db")),
+            ("sqlite::memory:?cache=shared", Some("sqlite::memory:")),
+            ("sqlite://:memory:", Some("sqlite::memory:")),
+        ] {
+            assert_eq!(own_form(url).as_deref(), expected, "{url}");
         }
     }
 

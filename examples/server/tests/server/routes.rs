@@ -330,10 +330,11 @@ const SAMPLES: [(&str, f64); 8] = [
 ];
 
 /// Samples and their values after the worker has attempted both pings and measured the queue.
-const AWAITED: [(&str, f64); 3] = [
+const AWAITED: [(&str, f64); 4] = [
     (r#"deliveries_total{state="delivered",topic="ping"}"#, 1.0),
     (r#"deliveries_total{state="retrying",topic="ping"}"#, 1.0),
     ("delivery_queue_depth", 0.0),
+    ("retrying_deliveries", 1.0),
 ];
 
 #[test]
@@ -371,6 +372,9 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         "# TYPE forum_api_request_duration_seconds histogram",
         concat!("forum_server_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         "forum_server_connections_max 10000",
+        "forum_server_ready 1",
+        "forum_server_board_offline 0",
+        "forum_server_log_lines_dropped_total 0",
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
@@ -379,6 +383,16 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         + value("forum_server_database_connections{state=\"idle\"}");
     assert!(1.0 <= pool && pool <= value("forum_server_database_connections_max"));
     assert!(value("process_resident_memory_bytes") > 1e7);
+    assert!(
+        value("forum_api_latest_retry_timestamp_seconds") > value("process_start_time_seconds")
+    );
+    server.run_ok("board offline");
+    let metrics = get(&server.url("/metrics"));
+    assert_eq!(sample_value(&metrics, "forum_server_board_offline"), Some(1.0));
+    for path in ["/metrics", "/health", "/ready"] {
+        let posted = send("POST", &server.url(path), &[], "{}");
+        assert_eq!(posted.status, 404, "{path}: a webhook reads nothing");
+    }
     assert!((10.0..value("process_max_fds")).contains(&value("process_open_fds")));
     assert!((1.0..=value("forum_server_tasks")).contains(&value("forum_server_connections")));
     let start = Duration::from_secs_f64(value("process_start_time_seconds"));

@@ -1,4 +1,4 @@
-//! TLS from the server to Postgres and Redis, as an operator configures it.
+//! TLS from the server to Postgres and Redis, and Unix-domain sockets of Postgres, as an operator configures them.
 
 use forum_test_support::tls::{Certificate, TlsPostgres, TlsRedis};
 
@@ -48,4 +48,24 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     assert_eq!(get(&server.api_url("/forums")).status, 200);
     let (_, log) = server.stop_with_log();
     assert!(log.contains("Redis unreachable"), "{log}");
+}
+
+#[test]
+fn a_server_a_replica_commands_and_a_copy_use_a_unix_domain_socket() {
+    let mut postgres = TlsPostgres::stopped();
+    postgres.start(None);
+    let url = postgres.socket_url(true, "sslmode=verify-full");
+    let other_form = postgres.socket_url(false, "sslmode=require");
+    let environment = [("FORUM_DATABASE", &*url), ("FORUM_DATABASE_REPLICA", &*other_form)];
+    let options = ["--empty", "--no-worker"];
+    let server = Server::start_with(ServerDirectory::in_sqlite(), &options, &environment, "");
+    wait_for_status(&server.url("/ready"), 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
+    let directory = server.stop();
+    for command in ["member list", "status", "copy --online --to sqlite:copied.db"] {
+        let done = directory.run_line(&format!("{command} --database {other_form}"), "");
+        assert_eq!(done.status, 0, "{done:?}");
+        assert!(!done.stdout.contains("certified"), "{done:?}");
+    }
+    assert!(directory.path().join("copied.db").exists());
 }

@@ -167,9 +167,7 @@ async fn administrators(
         SELECT id, username FROM member
         WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL
         ORDER BY id LIMIT ?1";
-    connection
-        .all(find, bind![limit], |row| Ok((row.value("id")?, row.value("username")?)))
-        .await
+    connection.all(find, bind![limit], |row| Ok((row.value("id")?, row.value("username")?))).await
 }
 
 #[derive(Clone)]

@@ -76,24 +76,12 @@ pub struct PostsOfMember {
 impl PostsOfMember {
     /// Returns the posts that were created since a time, to delete them.
     pub const fn to_delete(author: i64, since: Timestamp) -> Self {
-        Self {
-            author,
-            change: StateChange::Delete,
-            since,
-            are_first: false,
-            after: (i64::MIN, 0),
-        }
+        Self { author, change: StateChange::Delete, since, are_first: false, after: (i64::MIN, 0) }
     }
 
     /// Returns the posts that were deleted since a time, by any member or command, to restore them.
     pub const fn to_restore(author: i64, since: Timestamp) -> Self {
-        Self {
-            author,
-            change: StateChange::Restore,
-            since,
-            are_first: true,
-            after: (i64::MIN, 0),
-        }
+        Self { author, change: StateChange::Restore, since, are_first: true, after: (i64::MIN, 0) }
     }
 
     /// Reads the next posts, and changes those of the list as [`delete`] or [`restore`] does. Returns the number of changed
