@@ -64,7 +64,7 @@ impl Output {
     /// Returns an output as [`list`](Self::list) of the first items of a list with `total` items.
     pub fn part_of_list<T: ListItem>(shown: Vec<T>, total: usize) -> BoardResult<Self> {
         let mut text = Table::of(&shown).to_string();
-        if io::stdout().is_terminal() && shown.len() < total {
+        if shows_total() && shown.len() < total {
             let shown_count = HumanCount(shown.len() as u64);
             let total_count = HumanCount(total as u64);
             text += &format!("{shown_count} of {total_count}; --limit N shows more or fewer");
@@ -127,6 +127,11 @@ impl Limit {
     pub fn is_reached(self, count: usize) -> bool {
         !io::stdout().is_terminal() && self.max.is_some_and(|max| count >= max)
     }
+}
+
+/// Returns whether the output of a shortened list has the number of all items.
+pub fn shows_total() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// Formats a time in a table: at a terminal relative to now, for example `3d ago`.

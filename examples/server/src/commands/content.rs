@@ -8,7 +8,7 @@ use crate::board::access::groups::Groups;
 use crate::board::access::permissions::TOP_FORUM;
 use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
-use crate::output::{Column, Limit, ListItem, Output, quoted, time};
+use crate::output::{Column, Limit, ListItem, Output, quoted, shows_total, time};
 
 /// Maximum number of rows of one statement.
 const MAX_PAGE: usize = 500;
@@ -50,8 +50,12 @@ pub async fn list_threads(
         before = last.thread_id.to_i64()?;
         threads.extend(page);
     }
-    let count = board.read(move |connection| Box::pin(listings::count_threads(connection, forum)));
-    Output::part_of_list(threads, count.await?)
+    let total = if shows_total() {
+        board.read(move |connection| Box::pin(listings::count_threads(connection, forum))).await?
+    } else {
+        threads.len()
+    };
+    Output::part_of_list(threads, total)
 }
 
 /// Lists the posts in a state.
@@ -73,8 +77,12 @@ pub async fn list_posts(
         before = last.post_id.to_i64()?;
         posts.extend(page);
     }
-    let count = board.read(move |connection| Box::pin(listings::count_posts(connection, state)));
-    Output::part_of_list(posts, count.await?)
+    let total = if shows_total() {
+        board.read(move |connection| Box::pin(listings::count_posts(connection, state))).await?
+    } else {
+        posts.len()
+    };
+    Output::part_of_list(posts, total)
 }
 
 impl ListItem for ForumListing {
