@@ -105,9 +105,9 @@ impl DatabaseFiles {
             let found = fs::symlink_metadata(path);
             found.is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino()))
         };
-        let names = self.beside.iter().chain([&self.target]).filter(is_same);
+        let paths = self.beside.iter().chain([&self.target]).filter(is_same);
         // The same file below different paths of one directory counts once.
-        let names: BTreeSet<_> = names.filter_map(|path| path.file_name()).collect();
+        let names: BTreeSet<_> = paths.filter_map(|path| path.file_name()).collect();
         check_names(file, names.len() as u64)
     }
 
@@ -125,8 +125,9 @@ impl DatabaseFiles {
         self.check_names(&file)?;
         let name = path.as_os_str().as_bytes();
         let is_log = LOGS.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
-        let is_of_owner = self.target.metadata().is_ok_and(|database| database.uid() == file.uid());
-        if is_log && geteuid().is_root() && !is_of_owner {
+        let database = self.target.metadata().ok();
+        let is_of_other = database.is_some_and(|database| database.uid() != file.uid());
+        if is_log && geteuid().is_root() && is_of_other {
             let reason = "it has another owner than the database; change its owner, or run as the owner of the database";
             return refused(reason);
         }
