@@ -121,8 +121,8 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
             }
             Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                let language = CowStr::from(language(&info).to_owned());
-                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language)))
+                let class = CowStr::from(language(&info).to_owned());
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(class)))
             }
             event => event,
         })

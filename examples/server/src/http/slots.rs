@@ -71,8 +71,8 @@ impl Slots {
         if limit == 0 || self.max.trusted_proxies.iter().any(is_trusted) {
             return Some(Arc::default());
         }
-        let prefix = prefix(address);
-        let token = self.open.get(&prefix).and_then(Weak::upgrade).unwrap_or_default();
+        let counted = prefix(address);
+        let token = self.open.get(&counted).and_then(Weak::upgrade).unwrap_or_default();
         if Arc::strong_count(&token) > limit {
             if self.warned_of_address.is_due() {
                 tracing::warn!(
@@ -87,7 +87,7 @@ impl Slots {
         if self.open.len() >= 2 * self.max.all {
             self.open.retain(|_, token| token.strong_count() > 0);
         }
-        self.open.insert(prefix, Arc::downgrade(&token));
+        self.open.insert(counted, Arc::downgrade(&token));
         Some(token)
     }
 }
