@@ -105,7 +105,8 @@ fn write_text(mut writer: Writer<'_>, event: &Event<'_>, span: Option<SpanFields
     write!(writer, "{other_style:#} {level_style}{:>5}{level_style:#} ", metadata.level())?;
     if let Some(SpanFields { name, fields }) = span {
         write!(writer, "{name}")?;
-        let fields: Vec<_> = fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
+        let fields: Vec<_> =
+            fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
         if !fields.is_empty() {
             write!(writer, "{{{}}}", fields.join(" "))?;
         }
