@@ -107,7 +107,8 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
     let statistics = get_statistics(&board);
-    let api = ForumApi::builder(board, Stores::in_memory()).operation(statistics).axum().build()?;
+    let api =
+        ForumApi::builder(board, Stores::in_memory()).operation(statistics).axum_0_8().build()?;
     let app = Router::new()
         .route("/", get(|| async { "A board's own page" }))
         .nest_service("/api/v1", api)

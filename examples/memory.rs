@@ -21,12 +21,12 @@ use forum_api::host::{
     MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::token::{TokenRequest, issue_token};
+use forum_api::token::TokenRequest;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
-use forum_api::{ForumApi, async_trait};
+use forum_api::{Environment, ForumApi, async_trait};
 use unicode_normalization::UnicodeNormalization;
 
 /// Time in which authors can edit and delete their posts.
@@ -55,6 +55,18 @@ struct MemoryBoard {
     data: Mutex<Data>,
 }
 
+/// Effect of the deletion of a reply on the thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Deletions {
+    /// Only moderators see the reply. The replies to it stay.
+    #[default]
+    HideReply,
+    /// A reply that was visible leaves a place.
+    LeavePlace,
+    /// The replies to it are deleted with it.
+    TakeReplies,
+}
+
 #[derive(Default)]
 struct Data {
     /// Time of the current command.
@@ -62,8 +74,7 @@ struct Data {
     /// The last id that was assigned to a resource of any kind.
     last_id: i64,
     offline: bool,
-    /// `true` if a deleted reply that was visible leaves a place.
-    leaves_places: bool,
+    deletions: Deletions,
     accounts: BTreeMap<UserId, Account>,
     sections: BTreeMap<ForumId, Section>,
     threads: BTreeMap<ThreadId, Thread>,
@@ -178,7 +189,7 @@ impl Data {
         let visible = sections.filter(|section| section.is_visible(viewer));
         let forums = visible.map(|section| section.forum.forum_id.clone());
         let is_denied = self.offline && viewer.role < Role::Administrator;
-        Access::new(VisibleForums::from_ids(forums)).deny_offline(is_denied)
+        Access::new(VisibleForums::from_ids(forums)).board_offline(is_denied)
     }
 
     fn visible_section(&self, viewer: &Viewer, id: &ForumId) -> BoardResult<&Section> {
@@ -251,7 +262,36 @@ impl Data {
     /// Returns whether a post of a visible thread is the place of a deleted reply.
     fn is_place(&self, post: &Post) -> bool {
         let was_visible = self.deleted.get(&post.post_id) == Some(&ContentState::Visible);
-        self.leaves_places && was_visible && post.number > 1
+        self.deletions == Deletions::LeavePlace && was_visible && post.number > 1
+    }
+
+    /// Returns the replies to a post, the replies to these, and so on.
+    fn replies_to(&self, id: &PostId) -> Vec<PostPath> {
+        let mut paths = Vec::new();
+        let mut answered = vec![id.clone()];
+        while let Some(id) = answered.pop() {
+            for post in self.posts.values().filter(|post| post.in_reply_to.as_ref() == Some(&id)) {
+                answered.push(post.post_id.clone());
+                paths.push(post.path());
+            }
+        }
+        paths
+    }
+
+    /// Deletes a reply, unless it is deleted.
+    fn delete_reply(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
+        let public = self.post(&READER, path);
+        let post = found(self.posts.get_mut(&path.post_id))?;
+        if post.state == ContentState::Deleted {
+            return Ok(());
+        }
+        self.deleted.insert(path.post_id.clone(), post.state);
+        post.state = ContentState::Deleted;
+        let Ok(mut deleted) = public else {
+            return Ok(());
+        };
+        deleted.value.state = ContentState::Deleted;
+        self.emit_public(actor, &path.thread_id, Ok(deleted), Event::post_deleted)
     }
 
     /// Returns a post, which is not the place of a deleted one, and the forum that contains it.
@@ -527,15 +567,10 @@ impl Data {
         event: impl FnOnce(EventMeta, EventContext<'_>) -> Event,
     ) -> BoardResult<()> {
         let section = found(self.sections.get(&thread.forum_id))?;
-        let context = EventContext {
-            thread,
-            forum_title: &section.forum.title,
-            actor: actor.author.as_ref(),
-        };
-        let own = EventMeta::new(&OsRandom, self.now)?;
+        let context = EventContext::new(thread, &section.forum.title).actor(actor.author.as_ref());
         let meta = match &actor.request {
-            Some(request) => own.caused_by(request),
-            None => own,
+            Some(request) => request.event(self.now)?,
+            None => RequestInfo::background(self.now).event(self.now)?,
         };
         self.outbox.push(event(meta, context));
         Ok(())
@@ -577,9 +612,9 @@ impl Data {
 }
 
 impl MemoryBoard {
-    /// Creates a board without members and forums. With `leaves_places` a deleted reply leaves a place.
-    fn new(clock: Arc<dyn Clock>, leaves_places: bool) -> Self {
-        let data = Mutex::new(Data { leaves_places, ..Data::default() });
+    /// Creates a board without members and forums.
+    fn new(clock: Arc<dyn Clock>, deletions: Deletions) -> Self {
+        let data = Mutex::new(Data { deletions, ..Data::default() });
         Self { clock, data }
     }
 
@@ -887,20 +922,23 @@ impl Board for MemoryBoard {
         ensure(post.can_delete, || {
             BoardError::forbidden("You may not delete this post.").with_reason("not_allowed")
         })?;
-        let thread = data.thread(&READER, &path.thread_id);
-        let public = data.post(&READER, &path);
+        if post.number > 1 {
+            data.delete_reply(&writer, &path)?;
+            if data.deletions == Deletions::TakeReplies {
+                for reply in data.replies_to(&path.post_id) {
+                    data.delete_reply(&writer, &reply)?;
+                }
+            }
+            return Ok(());
+        }
+        let public = data.thread(&READER, &path.thread_id);
         found(data.posts.get_mut(&path.post_id))?.state = state;
         data.deleted.insert(path.post_id.clone(), post.state);
-        let Ok(mut deleted) = public else {
+        let Ok(mut thread) = public else {
             return Ok(());
         };
-        if deleted.value.number == 1 {
-            let mut thread = thread?;
-            thread.state = state;
-            return data.emit(&writer, &thread, Event::thread_deleted);
-        }
-        deleted.value.state = state;
-        data.emit_public(&writer, &path.thread_id, Ok(deleted), Event::post_deleted)
+        thread.state = state;
+        data.emit(&writer, &thread, Event::thread_deleted)
     }
 
     async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
@@ -960,11 +998,9 @@ impl Board for MemoryBoard {
         }
         let forum_id = rating.forum_id.as_ref();
         let section = forum_id.and_then(|id| data.sections.get(id));
-        let forum = section.map(|section| ForumSummary {
-            forum_id: section.forum.forum_id.clone(),
-            title: section.forum.title.clone(),
-        });
-        let meta = EventMeta::new(&OsRandom, data.now)?.caused_by(member.request());
+        let forum = section
+            .map(|section| ForumSummary::new(section.forum.forum_id.clone(), &section.forum.title));
+        let meta = member.request().event(data.now)?;
         let actor = writer.author.as_ref();
         let event = Event::member_rated(meta, &rating, &rated, forum.as_ref(), actor);
         data.outbox.push(event);
@@ -1014,7 +1050,7 @@ impl Board for MemoryBoard {
         for id in &ids {
             data.add_copy(id, Folder::Inbox, &message);
         }
-        let meta = EventMeta::new(&OsRandom, data.now)?.caused_by(member.request());
+        let meta = member.request().event(data.now)?;
         let event = Event::message_sent(meta, &sent.summary.message_id, member.user_id(), &ids);
         data.outbox.push(event);
         Ok(sent)
@@ -1324,7 +1360,7 @@ fn score(query: &SearchQuery, text: &str) -> Option<f64> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock), false));
+    let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock), Deletions::default()));
     let alice = board.add_member("alice", Role::Administrator);
     board.add_member("bob", Role::Member);
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
@@ -1332,8 +1368,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stores = Stores::in_memory();
     let scopes: Vec<_> = Surface::Full.scopes().collect();
     let request = TokenRequest::new(&alice, &scopes);
-    let now = SystemClock.now();
-    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
+    let (token, _) = Environment::default().issue_token(&stores, request).await?;
 
     let argument = std::env::args().nth(1);
     let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
@@ -1349,7 +1384,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
 
-    let api = ForumApi::builder(board, stores).axum().build()?;
+    let api = ForumApi::builder(board, stores).axum_0_8().build()?;
     let app = axum::Router::new().fallback_service(api);
     let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
     Ok(axum::serve(listener, service).await?)
@@ -1367,22 +1402,22 @@ pub(crate) mod tests {
 
     #[derive(Default)]
     pub(crate) struct Factory {
-        pub(crate) leaves_places: bool,
+        pub(crate) deletions: Deletions,
     }
 
     #[async_trait]
     impl BoardFactory for Factory {
         async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-            let board = MemoryBoard::new(clock, self.leaves_places);
+            let board = MemoryBoard::new(clock, self.deletions);
             Ok(Box::new(Fixture(Arc::new(board))))
         }
 
         fn unsupported(&self) -> &[Capability] {
-            use Capability::{BatchAccess, HiddenDeletedPosts, TokenLoading};
-            if self.leaves_places {
-                &[TokenLoading, BatchAccess, HiddenDeletedPosts]
-            } else {
-                &[TokenLoading, BatchAccess]
+            use Capability::{BatchAccess, HiddenDeletedPosts, SurvivingReplies, TokenLoading};
+            match self.deletions {
+                Deletions::HideReply => &[TokenLoading, BatchAccess],
+                Deletions::LeavePlace => &[TokenLoading, BatchAccess, HiddenDeletedPosts],
+                Deletions::TakeReplies => &[TokenLoading, BatchAccess, SurvivingReplies],
             }
         }
     }
@@ -1490,6 +1525,19 @@ pub(crate) mod tests {
             Ok(data.emit_created(&no_actor, &path)?)
         }
 
+        async fn hide(&self, id: &PostId) -> FixtureResult<bool> {
+            let mut data = self.0.data();
+            let no_actor = data.viewer(None);
+            let path = found(data.posts.get(id))?.path();
+            data.delete_reply(&no_actor, &path)?;
+            if data.deletions == Deletions::TakeReplies {
+                for reply in data.replies_to(id) {
+                    data.delete_reply(&no_actor, &reply)?;
+                }
+            }
+            Ok(true)
+        }
+
         async fn restore(&self, id: &PostId) -> FixtureResult<()> {
             let mut data = self.0.data();
             let no_actor = data.viewer(None);
@@ -1548,11 +1596,32 @@ pub(crate) mod tests {
 
     forum_api::conformance::board_tests!(Factory::default(), block_on);
 
-    pub(crate) const PLACES: Factory = Factory { leaves_places: true };
+    pub(crate) const PLACES: Factory = Factory { deletions: Deletions::LeavePlace };
 
     mod with_places {
         use super::*;
 
         forum_api::conformance::board_tests!(PLACES, block_on);
+    }
+
+    const TREE: Factory = Factory { deletions: Deletions::TakeReplies };
+
+    /// Of the other rules, only those about deletions differ.
+    mod with_trees {
+        use super::*;
+
+        fn run(rule: &str) {
+            let result = block_on(forum_api::conformance::run(rule, &TREE));
+            forum_api::conformance::report_test(rule, result);
+        }
+
+        #[test]
+        fn replies_are_deleted_with_the_answered_post() {
+            use forum_api::conformance::rules::{counters, deletion, events, in_reply_to};
+
+            for rules in [counters::RULES, deletion::RULES, events::RULES, in_reply_to::RULES] {
+                rules.iter().for_each(|rule| run(rule));
+            }
+        }
     }
 }

@@ -12,11 +12,10 @@ use forum_api::host::{
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{Forum, ForumId, Page, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::scope::Scope;
 use forum_api::store::Stores;
-use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ForumApi, async_trait};
+use forum_api::token::TokenRequest;
+use forum_api::{Environment, ForumApi, async_trait};
 
 /// A board that implements only forums and members.
 #[derive(Clone, Debug, Default)]
@@ -68,15 +67,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stores = Stores::in_memory();
     let owner = UserId::from(1);
     let request = TokenRequest::new(&owner, &[Scope::FORUMS_READ]);
-    let now = SystemClock.now();
-    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
+    let (token, _) = Environment::default().issue_token(&stores, request).await?;
     let argument = std::env::args().nth(1);
     let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;
     let (token, address) = (token.expose_secret(), listener.local_addr()?);
     println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
 
-    let api = ForumApi::builder(board, stores).axum().build()?;
+    let api = ForumApi::builder(board, stores).axum_0_8().build()?;
     let app = axum::Router::new().fallback_service(api);
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     Ok(axum::serve(listener, service).await?)

@@ -252,9 +252,14 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the parameters `$1` to `$10` of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of
+    /// Returns the parameters `$1`, `$2` and so on of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of
     /// records that the change affected.
-    pub fn insert_parameters(&self, count: u64) -> [String; 10] {
+    pub fn insert_parameters(&self, count: u64) -> Vec<String> {
+        self.to_texts(count).into()
+    }
+
+    /// Returns the columns of the log.
+    pub(crate) fn to_texts(&self, count: u64) -> [String; 10] {
         let Self { id, occurred_at, actor, action, target, details } = self.clone().into_stored();
         fn text(value: Option<impl ToString>) -> String {
             value.map(|value| value.to_string()).unwrap_or_default()
@@ -273,22 +278,8 @@ impl AuditEntry {
         ]
     }
 
-    /// Creates an entry and the number of affected records from their [`insert_parameters`](Self::insert_parameters).
-    ///
-    /// # Errors
-    /// [`ParseError`] if a parameter is malformed.
-    ///
-    /// # Examples
-    /// ```
-    /// use forum_api::audit::{AuditAction, AuditActor, AuditEntry};
-    /// use forum_api::model::Timestamp;
-    /// use forum_api::runtime::OsRandom;
-    ///
-    /// let now = Timestamp::from_millis(0);
-    /// let entry = AuditActor::SYSTEM.entry(&OsRandom, now, AuditAction::TOKEN_PURGED, "").unwrap();
-    /// assert_eq!(AuditEntry::from_insert_parameters(entry.insert_parameters(7)), Ok((entry, 7)));
-    /// ```
-    pub fn from_insert_parameters(parameters: [String; 10]) -> Result<(Self, u64), ParseError> {
+    /// Parses the columns of the log: the entry, and the number of records that the change affected.
+    pub(crate) fn from_texts(texts: [String; 10]) -> Result<(Self, u64), ParseError> {
         let [
             id,
             occurred_at,
@@ -300,7 +291,7 @@ impl AuditEntry {
             target,
             details,
             count,
-        ] = parameters;
+        ] = texts;
         let millis = occurred_at.parse().map_err(|_| ParseError::new("a time in milliseconds"))?;
         let entry = Self {
             id: AuditEntryId::parse(&id)?,
@@ -368,7 +359,7 @@ mod tests {
             )
             .unwrap()
             .with_details("ä".repeat(2000));
-        let [id, texts @ .., details, count] = entry.insert_parameters(7);
+        let [id, texts @ .., details, count] = entry.to_texts(7);
         assert_eq!((id.len(), &*count), (26, "7"));
         let expected = ["17", "", "ro ot", "command_line", "", "token.revoked", "a [31mb "];
         assert_eq!(texts, expected);
@@ -376,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_created_from_its_parameters() {
+    fn an_entry_is_parsed_from_its_columns() {
         let actor = AuditActor {
             system_user: Some("root".into()),
             ..AuditActor::panel(UserId::from(3), "192.0.2.1".parse().ok())
@@ -384,12 +375,12 @@ mod tests {
         let now = Timestamp::from_millis(-17);
         let entry =
             actor.entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x").unwrap().with_details("y");
-        let parameters = entry.insert_parameters(7);
-        assert_eq!(AuditEntry::from_insert_parameters(parameters.clone()), Ok((entry, 7)));
+        let texts = entry.to_texts(7);
+        assert_eq!(AuditEntry::from_texts(texts.clone()), Ok((entry, 7)));
         for malformed in [0, 1, 2, 4, 5, 6, 9] {
-            let mut parameters = parameters.clone();
-            parameters[malformed] = "?".into();
-            assert!(AuditEntry::from_insert_parameters(parameters).is_err(), "{malformed}");
+            let mut malformed_texts = texts.clone();
+            malformed_texts[malformed] = "?".into();
+            assert!(AuditEntry::from_texts(malformed_texts).is_err(), "{malformed}");
         }
     }
 }

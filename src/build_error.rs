@@ -9,9 +9,12 @@ use thiserror::Error;
 /// The message names the setting and the values that it accepts:
 ///
 /// ```
-/// use forum_api::reference::ReferencePage;
+/// use forum_api::reference::{ReferencePage, ReferenceSettings};
 ///
-/// let error = ReferencePage::new("docs", "/api/v1", &serde_json::json!({})).unwrap_err();
+/// let mut settings = ReferenceSettings::default();
+/// settings.base_path = "docs".into();
+/// let document = serde_json::json!({});
+/// let error = ReferencePage::of_document(&document, "/api/v1", settings).unwrap_err();
 /// assert_eq!(error.setting(), "base_path");
 /// assert_eq!(
 ///     error.to_string(),

@@ -15,11 +15,11 @@ use crate::webhook::{EventKind, Topic, event_kinds};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, scopes, topics, omitted operations, public origin, URLs of pages, overlap of
-/// `since` and secret cipher of a board.
+/// What the services of one board share: clock, random source, runtime, surface, scopes, topics, omitted operations, public
+/// origin, URLs of pages, overlap of `since` and secret cipher.
 ///
-/// Pass one value to the API, the control panel, the webhook administration and the worker, so that all of them use the
-/// same settings. [`Environment::default`] runs on tokio (feature `tokio`).
+/// Pass the same value to the API, the control panel, the webhook administration and the worker. [`Environment::default`]
+/// runs on tokio (feature `tokio`).
 ///
 /// ```
 /// use forum_api::Environment;
@@ -75,14 +75,14 @@ impl Environment {
 
     /// Sets the clock. Default: [`SystemClock`].
     #[must_use]
-    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
+    pub fn clock(self, clock: impl Clock) -> Self {
+        Self { clock: Arc::new(clock), ..self }
     }
 
     /// Sets the random source of tokens, secrets and ids. Default: [`OsRandom`].
     #[must_use]
-    pub fn random(self, random: Arc<dyn RandomSource>) -> Self {
-        Self { random, ..self }
+    pub fn random(self, random: impl RandomSource) -> Self {
+        Self { random: Arc::new(random), ..self }
     }
 
     /// Sets the surface that the API serves. The panel issues tokens with the scopes of this surface. Default:
@@ -95,8 +95,7 @@ impl Environment {
     /// Adds a scope of the host's own operations. Tokens can carry the scope; the panel and the OpenAPI document show
     /// it. The compact surface ignores it.
     ///
-    /// Pass [`scopes`](Self::scopes) to [`issue_token`](crate::token::issue_token) for a token with this scope: a
-    /// [`Surface`] contains only the scopes of the specification.
+    /// [`issue_token`](Self::issue_token) accepts the scope. A [`Surface`] contains only the scopes of the specification.
     ///
     /// The builder of the API rejects a scope that the surface has, and more than 64 scopes in all.
     #[must_use]
@@ -289,8 +288,8 @@ impl Environment {
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
-    pub fn secret_cipher(mut self, secret_cipher: Arc<dyn SecretCipher>) -> Self {
-        self.secret_cipher = secret_cipher;
+    pub fn secret_cipher(mut self, secret_cipher: impl SecretCipher) -> Self {
+        self.secret_cipher = Arc::new(secret_cipher);
         self
     }
 

@@ -34,7 +34,7 @@
 //! #[tokio::main]
 //! async fn main() -> Result<(), BoxError> {
 //!     tracing_subscriber::fmt().init(); // logs each request, and the cause of each 500
-//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory()).axum().build()?;
+//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory()).axum_0_8().build()?;
 //!     let app = axum::Router::new().fallback_service(api);
 //!     // Guests have budgets by address.
 //!     let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
@@ -112,7 +112,7 @@
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `reference`: the reference page, rendered from the OpenAPI document.
-//! - `axum`: the original URI and the peer address of requests in an axum router.
+//! - `axum-0_8`: the original URI and the peer address of requests in a router of axum 0.8.
 //! - `mcp`: the operations of the API as tools of the Model Context Protocol.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
 //! - `test-util`: an in-process client for tests.

@@ -51,7 +51,8 @@ async fn get(page: &ReferencePage, path: &str) -> (Response<()>, String) {
 }
 
 async fn render(document: &Value) -> String {
-    let page = ReferencePage::new("/docs", "/api/v1", document).unwrap();
+    let page =
+        ReferencePage::of_document(document, "/api/v1", ReferenceSettings::default()).unwrap();
     let (head, html) = get(&page, "/docs").await;
     assert_eq!(head.status(), StatusCode::OK);
     assert!(html.ends_with("</html>"));
@@ -124,7 +125,7 @@ async fn the_head_has_the_name_and_the_pages_of_the_board() {
     settings.accent_color = "#c2410c".into();
     let build = |settings: &ReferenceSettings| {
         let document = document(Surface::Compact);
-        ReferencePage::with_settings("/docs", "/api/v1", &document, settings)
+        ReferencePage::of_document(&document, "/api/v1", settings.clone())
     };
     let page = build(&settings).unwrap();
     let (_, html) = get(&page, "/docs").await;
@@ -264,7 +265,9 @@ async fn a_schema_with_circular_references_is_rendered() {
 
 #[tokio::test]
 async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
-    let page = ReferencePage::new("/docs/", "/api/v1", &document(Surface::Full)).unwrap();
+    let mut settings = ReferenceSettings::default();
+    settings.base_path = "/docs/".into();
+    let page = ReferencePage::of_document(&document(Surface::Full), "/api/v1", settings).unwrap();
     let (head, html) = get(&page, "/docs/").await;
     assert_eq!(head.headers()[CACHE_CONTROL], "no-cache");
     let request = Request::get("/docs")

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::audit::AuditActor;
+use forum_api::host::RequestInfo;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock as _, OsRandom, SystemClock};
 use forum_api::scope::Surface;
@@ -11,7 +12,7 @@ use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{TokenStore, WebhookStores};
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::webhook::{
-    AllowedAddresses, Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet,
+    AllowedAddresses, Event, HttpTransport, HttpTransportSettings, Topic, TopicSet,
 };
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
@@ -130,6 +131,7 @@ pub async fn issue(tokens: &dyn TokenStore, owner: &UserId) -> String {
 
 /// An event of 1 KB.
 pub fn event(topic: &Topic) -> Event {
-    let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
+    let now = SystemClock.now();
+    let on = RequestInfo::background(now).event(now).unwrap();
     Event::new(topic.clone(), on, None, &json!({ "text": "x".repeat(890) }))
 }

@@ -34,17 +34,17 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
 });
 
 /// Token of a request.
-pub(crate) struct LoadedToken {
+pub(crate) struct RequestToken {
     pub(super) record: TokenRecord,
-    /// The access of the owner, if the host loaded it together with the token.
-    access: Option<OwnerAccess>,
+    /// Computes the access of the owner, if the host loaded it together with the token.
+    owner_access: Option<OwnerAccess>,
 }
 
 /// Returns the token of a request, which can be revoked or expired; `None` without an `authorization` header.
 pub(super) async fn find_token(
     headers: &HeaderMap,
     services: &Services,
-) -> ApiResult<Option<LoadedToken>> {
+) -> ApiResult<Option<RequestToken>> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
@@ -58,15 +58,14 @@ pub(super) async fn find_token(
 }
 
 /// Loads the token from the host, or else from the store. Returns the dummy record if neither knows it.
-async fn load(lookup: &Lookup, services: &Services) -> BackendResult<LoadedToken> {
-    if let Some((record, access)) = services.host.authorizer.load_token(lookup).await? {
-        let access = Some(access);
-        return Ok(LoadedToken { record, access });
+async fn load(lookup: &Lookup, services: &Services) -> BackendResult<RequestToken> {
+    if let Some(loaded) = services.host.authorizer.load_token(lookup).await? {
+        let owner_access = Some(loaded.owner_access);
+        return Ok(RequestToken { record: loaded.record, owner_access });
     }
     let stored = services.stores.tokens.find(lookup).await?;
     let record = stored.unwrap_or_else(|| DUMMY_RECORD.clone());
-    let access = None;
-    Ok(LoadedToken { record, access })
+    Ok(RequestToken { record, owner_access: None })
 }
 
 /// Rejects a token that is revoked or expired, and records the use of a valid one.
@@ -115,12 +114,12 @@ async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestam
 /// the scope that a token needs.
 pub(super) async fn resolve_caller(
     services: &Services,
-    token: Option<LoadedToken>,
+    token: Option<RequestToken>,
     scope: Option<Scope>,
     request: RequestInfo,
 ) -> ApiResult<Caller> {
     let authorizer = &services.host.authorizer;
-    let Some(LoadedToken { record, access }) = token else {
+    let Some(RequestToken { record, owner_access }) = token else {
         let access = authorizer.guest_access(&request).await?;
         return Ok(Caller::guest(access, request));
     };
@@ -137,8 +136,8 @@ pub(super) async fn resolve_caller(
     if let Some(scope) = scope {
         require_scope(Some(&presented), scope)?;
     }
-    let loaded = match access {
-        Some(access) => access(&request),
+    let loaded = match owner_access {
+        Some(owner_access) => owner_access(&request),
         None => authorizer.member_access(&record.owner, &request).await?,
     };
     let access = loaded.ok_or(ApiError::OwnerUnavailable)?;
@@ -147,7 +146,7 @@ pub(super) async fn resolve_caller(
 
 /// Rejects callers who may not see the board while it is offline.
 pub(super) fn require_online(caller: &Caller) -> ApiResult<()> {
-    if caller.access().deny_offline {
+    if caller.access().board_offline {
         return Err(ApiError::BoardOffline(caller.access().offline_for));
     }
     Ok(())

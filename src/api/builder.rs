@@ -99,7 +99,7 @@ impl ForumApiBuilder {
     ///
     /// The function must not panic.
     ///
-    /// With axum: [`axum`](Self::axum).
+    /// With axum: [`axum_0_8`](Self::axum_0_8).
     pub fn peer_ip(
         mut self,
         peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
@@ -113,7 +113,7 @@ impl ForumApiBuilder {
     ///
     /// The function must not panic.
     ///
-    /// With axum: [`axum`](Self::axum).
+    /// With axum: [`axum_0_8`](Self::axum_0_8).
     pub fn original_uri(
         mut self,
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
@@ -147,8 +147,8 @@ impl ForumApiBuilder {
     /// Reads the original URI and the peer's IP address from the request's extensions
     /// [`OriginalUri`](axum::extract::OriginalUri) and [`ConnectInfo<SocketAddr>`](axum::extract::ConnectInfo), for a
     /// service that is mounted in an axum router.
-    #[cfg(feature = "axum")]
-    pub fn axum(self) -> Self {
+    #[cfg(feature = "axum-0_8")]
+    pub fn axum_0_8(self) -> Self {
         use crate::http_util::axum;
         self.original_uri(axum::original_uri).peer_ip(axum::peer_ip)
     }

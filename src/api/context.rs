@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -107,10 +108,11 @@ impl<'h> RequestContext<'h> {
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then(|| mask_secrets(text))
     }
 
-    /// Returns the metadata of the request, for the host.
-    pub(super) fn request_info(&self) -> RequestInfo {
+    /// Returns the metadata of the request, for the host. `random` is the source of the ids of its events.
+    pub(super) fn request_info(&self, random: &Arc<dyn RandomSource>) -> RequestInfo {
         let user_agent = self.head.headers.get(USER_AGENT).cloned();
         let mut request = RequestInfo::new(self.received_at)
+            .with_random(Arc::clone(random))
             .with_request_id(self.id, self.events.clone())
             .with_user_agent_header(user_agent);
         if let Some(client_ip) = self.client_ip {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::access::{self, LoadedToken};
+use super::access::{self, RequestToken};
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
@@ -155,7 +155,7 @@ impl ApiInner {
         &self,
         context: &mut RequestContext<'_>,
         needs_token: bool,
-    ) -> ApiResult<Option<LoadedToken>> {
+    ) -> ApiResult<Option<RequestToken>> {
         match self.valid_token(context).await {
             Ok(None) if needs_token => {
                 Err(self.charge_guest(context, AuthFailure::Absent.into()).await)
@@ -170,10 +170,10 @@ impl ApiInner {
     async fn valid_token(
         &self,
         context: &mut RequestContext<'_>,
-    ) -> ApiResult<Option<LoadedToken>> {
+    ) -> ApiResult<Option<RequestToken>> {
         let services = &self.services;
         let token = access::find_token(&context.head.headers, services).await?;
-        if let Some(LoadedToken { record, .. }) = &token {
+        if let Some(RequestToken { record, .. }) = &token {
             context.token = Some(record.lookup);
             access::check_token(record, &*services.stores.tokens, context.received_at).await?;
             let owner = &record.owner;
@@ -187,7 +187,7 @@ impl ApiInner {
     pub(crate) async fn charge_caller(
         &self,
         context: &mut RequestContext<'_>,
-        token: Option<&LoadedToken>,
+        token: Option<&RequestToken>,
         cost: u32,
     ) -> ApiResult<()> {
         let key = token.map_or(context.guest_key, |token| RateLimitKey::Token(token.record.lookup));
@@ -203,10 +203,10 @@ impl ApiInner {
     pub(crate) async fn admit(
         &self,
         context: &RequestContext<'_>,
-        token: Option<LoadedToken>,
+        token: Option<RequestToken>,
         scope: Option<Scope>,
     ) -> ApiResult<Caller> {
-        let request = context.request_info();
+        let request = context.request_info(&self.services.environment.random);
         let caller = access::resolve_caller(&self.services, token, scope, request).await?;
         access::require_online(&caller)?;
         Ok(caller)
@@ -216,7 +216,7 @@ impl ApiInner {
     pub(crate) async fn call(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
-        token: Option<LoadedToken>,
+        token: Option<RequestToken>,
         (operation, path, page_form): (&Operation, PathSegments<'_>, PageForm),
         body: LazyBody<'_>,
     ) -> ApiResult<ApiResponse> {

@@ -62,8 +62,10 @@ impl Resource for MessageSummary {
 
 impl Resource for Subscription {
     fn shown_thread(&self) -> Option<ThreadId> {
-        let is_thread = self.target == SubscriptionTargetKind::Thread;
-        is_thread.then(|| self.target_id.clone().into())
+        match SubscriptionTarget::new(self.target, self.target_id.clone()) {
+            SubscriptionTarget::Thread(id) => Some(id),
+            SubscriptionTarget::Forum(_) => None,
+        }
     }
 }
 
@@ -79,10 +81,7 @@ pub(super) struct SubscriptionPath {
 
 impl From<SubscriptionPath> for SubscriptionTarget {
     fn from(path: SubscriptionPath) -> Self {
-        match path.target {
-            SubscriptionTargetKind::Thread => Self::Thread(path.target_id.into()),
-            SubscriptionTargetKind::Forum => Self::Forum(path.target_id.into()),
-        }
+        Self::new(path.target, path.target_id)
     }
 }
 

@@ -28,28 +28,28 @@ macro_rules! check {
 
 /// Defines the board rules of one file, their list `CASES`, and their documentation `RULES`.
 ///
-/// The first line, `mod name;`, repeats the name of the file. The macro also exports a hidden macro with that name,
-/// which defines a `#[test]` for each rule of the file.
+/// The first line, `mod name, __rules_name;`, repeats the name of the file. The macro also exports a hidden macro with the
+/// second name, which defines a `#[test]` for each rule of the file.
 macro_rules! board_rules {
-    (mod $file:ident; $($rules:tt)+) => {
+    (mod $file:ident, $tests:ident; $($rules:tt)+) => {
         rules! {
-            $file, $crate::conformance::support::Suite, $crate::conformance::run; $($rules)+
+            $file, $tests, $crate::conformance::support::Suite, $crate::conformance::run; $($rules)+
         }
     };
 }
 
 /// Defines the store rules of one file, as [`board_rules!`] does for boards.
 macro_rules! store_rules {
-    (mod $file:ident; $($rules:tt)+) => {
+    (mod $file:ident, $tests:ident; $($rules:tt)+) => {
         rules! {
-            $file, $crate::conformance::support::StoreFixture, $crate::conformance::stores::run; $($rules)+
+            $file, $tests, $crate::conformance::support::StoreFixture, $crate::conformance::stores::run; $($rules)+
         }
     };
 }
 
 macro_rules! rules {
     (
-        $file:ident, $fixture:ty, $run:path;
+        $file:ident, $tests:ident, $fixture:ty, $run:path;
         $($(#[$doc:meta])+ async fn $rule:ident($subject:ident: &$type:ty) -> TestResult $body:block)+
     ) => {
         /// The rules of this module.
@@ -70,7 +70,7 @@ macro_rules! rules {
 
         #[doc(hidden)]
         #[macro_export]
-        macro_rules! $file {
+        macro_rules! $tests {
             ($factory:expr, $block_on:expr) => {
                 mod $file {
                     #[allow(unused_imports)]
@@ -91,7 +91,7 @@ macro_rules! rules {
 
 /// Defines `CASES`, the rules of all files of a folder, and a macro that defines their tests.
 macro_rules! rule_files {
-    ($tests:ident, $fixture:ty; $($file:ident)+) => {
+    ($tests:ident, $fixture:ty; $($file:ident: $file_tests:ident;)+) => {
         /// Returns all rules, in the order of their files.
         fn cases() -> impl Iterator<Item = &'static Case<$fixture>> {
             [$($file::CASES),+].into_iter().flatten()
@@ -101,7 +101,7 @@ macro_rules! rule_files {
         #[macro_export]
         macro_rules! $tests {
             ($factory:expr, $block_on:expr) => {
-                $($crate::$file!($factory, $block_on);)+
+                $($crate::$file_tests!($factory, $block_on);)+
             };
         }
     };

@@ -17,9 +17,9 @@
 //! #[async_trait]
 //! impl StoreFactory for MyStores {
 //!     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-//!         let (stores, webhooks) = stores_in_memory();
-//!         let rate_limits = Arc::new(MemoryRateLimitStore::default()); // the store under test
-//!         Ok((Stores { rate_limits, ..stores }, webhooks))
+//!         let (mut stores, webhooks) = stores_in_memory();
+//!         stores.rate_limits = Arc::new(MemoryRateLimitStore::default()); // the store under test
+//!         Ok((stores, webhooks))
 //!     }
 //! }
 //!

@@ -73,8 +73,9 @@ pub trait AdminAuth: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Returns the absolute path of the sign-in page, with a query that contains `return_to`. The panel redirects
-    /// requests that have no session to this page.
+    /// Returns the absolute path or the URL of the sign-in page, with a query that contains `return_to`. The panel redirects
+    /// requests that have no session to this page. A page on another origin, such as that of a front end, also needs the
+    /// origin of the panel in its query, and accepts only origins that it knows.
     ///
     /// `return_to` is the absolute path and the query of a page of the panel. After the sign-in, the sign-in page
     /// redirects to it. A client can change the query, so the sign-in page must not redirect to another host.
@@ -117,9 +118,13 @@ pub struct Session {
 impl Session {
     /// Creates the session of a member. If `is_admin` is `false`, every page of the panel returns 404.
     ///
-    /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
-    /// session cookie. The panel derives the CSRF tokens of its forms from the secret. It does not send the secret to
-    /// the browser. If the secret is empty, the panel rejects every form.
+    /// `secret` is a value that no other member can know, and that is the same for all requests of the session and on all
+    /// nodes, such as the random value of the session cookie. The panel derives the CSRF tokens of its forms from the
+    /// secret. It does not send the secret to the browser. If the secret is empty, the panel rejects every form.
+    ///
+    /// A JWT that is renewed is not such a value: forms that were open before would be rejected. Use its claim for the
+    /// session, such as `sid`, with a key of the server (an HMAC). Without such a claim, use an HMAC of the member's id and
+    /// password hash.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

@@ -82,7 +82,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the host's backend fails.
-    async fn members_access(
+    async fn access_of_members(
         &self,
         _owners: &[UserId],
         _request: &RequestInfo,
@@ -114,14 +114,12 @@ pub trait Authorizer: Send + Sync + 'static {
     /// # Examples
     /// A board on SQLite whose tokens are in the library's table:
     /// ```
-    /// use std::sync::Arc;
-    ///
     /// use forum_api::async_trait;
     /// use forum_api::host::*;
     /// use forum_api::model::{ForumId, UserId};
     /// use forum_api::store::sqlite::rusqlite::OptionalExtension;
     /// use forum_api::store::sqlite::{Database, SqliteError, read_token};
-    /// use forum_api::token::{Lookup, TokenRecord};
+    /// use forum_api::token::Lookup;
     ///
     /// struct MyBoard {
     ///     database: Database,
@@ -137,14 +135,13 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// #[async_trait]
     /// impl Authorizer for MyBoard {
-    ///     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    ///     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
     ///         let lookup = *lookup;
     ///         let load = self.database.read_short::<_, SqliteError>(move |connection| {
     ///             let mut query = connection.prepare_cached(TOKEN_AND_OWNER)?;
     ///             let token = query.query_row([lookup], |row| {
     ///                 let rank: Option<i64> = row.get("rank")?;
-    ///                 let access: OwnerAccess = Arc::new(move |_| rank.map(access));
-    ///                 Ok((read_token(row)?, access))
+    ///                 Ok(LoadedToken::new(read_token(row)?, move |_| rank.map(access)))
     ///             });
     ///             Ok(token.optional()?)
     ///         });
@@ -169,22 +166,39 @@ pub trait Authorizer: Send + Sync + 'static {
     /// #     }
     /// # }
     /// ```
-    async fn load_token(
-        &self,
-        _lookup: &Lookup,
-    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    async fn load_token(&self, _lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         Ok(None)
     }
 }
 
-/// Computes the access of a token's owner for a request: see [`Authorizer::load_token`].
-pub type OwnerAccess = Arc<dyn Fn(&RequestInfo) -> Option<Access> + Send + Sync>;
+/// A token, and the access of its owner: the result of [`Authorizer::load_token`].
+#[derive(Clone)]
+pub struct LoadedToken {
+    pub(crate) record: TokenRecord,
+    pub(crate) owner_access: OwnerAccess,
+}
+
+/// Computes the access of a token's owner for a request.
+pub(crate) type OwnerAccess = Arc<dyn Fn(&RequestInfo) -> Option<Access> + Send + Sync>;
+
+impl LoadedToken {
+    /// Creates the result from the token in its current state, and a function that returns what
+    /// [`member_access`](Authorizer::member_access) returns for the owner.
+    pub fn new(
+        record: TokenRecord,
+        owner_access: impl Fn(&RequestInfo) -> Option<Access> + Send + Sync + 'static,
+    ) -> Self {
+        Self { record, owner_access: Arc::new(owner_access) }
+    }
+}
+
+debug_fields!(LoadedToken, |it| record: it.record);
 
 impl_for_pointers!(Authorizer {
-    async fn load_token(lookup: &Lookup) -> BackendResult<Option<(TokenRecord, OwnerAccess)>>;
+    async fn load_token(lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
     async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
     async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
-    async fn members_access(owners: &[UserId], request: &RequestInfo) -> BackendResult<Option<HashMap<UserId, Access>>>;
+    async fn access_of_members(owners: &[UserId], request: &RequestInfo) -> BackendResult<Option<HashMap<UserId, Access>>>;
 });
 
 /// Access of a caller during one request.
@@ -212,7 +226,7 @@ impl_for_pointers!(Authorizer {
 #[derive(Clone)]
 pub struct Access {
     pub(crate) visible_forums: VisibleForums,
-    pub(crate) deny_offline: bool,
+    pub(crate) board_offline: bool,
     pub(crate) offline_for: Option<Duration>,
     pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -220,20 +234,20 @@ pub struct Access {
 impl Access {
     /// Creates the access of a caller who can see `visible_forums`, on a board that is online, without an extension.
     pub fn new(visible_forums: VisibleForums) -> Self {
-        Self { visible_forums, deny_offline: false, offline_for: None, extension: None }
+        Self { visible_forums, board_offline: false, offline_for: None, extension: None }
     }
 
     /// Sets whether every endpoint returns 503 `board_offline` to the caller. The OpenAPI document is still served.
     /// Default: `false`. A host sets it to `true` for all callers except administrators while the board is offline. The
     /// webhook worker ignores this setting: it also delivers events while the board is offline.
     #[must_use]
-    pub fn deny_offline(mut self, deny_offline: bool) -> Self {
-        self.deny_offline = deny_offline;
+    pub fn board_offline(mut self, board_offline: bool) -> Self {
+        self.board_offline = board_offline;
         self
     }
 
     /// Sets the time until the board is expected to be online again, for the header `retry-after` of 503 `board_offline`. It
-    /// has no effect without [`deny_offline`](Self::deny_offline). Default: `None`, and the response has no such header.
+    /// has no effect without [`board_offline`](Self::board_offline). Default: `None`, and the response has no such header.
     #[must_use]
     pub fn offline_for(mut self, offline_for: Option<Duration>) -> Self {
         self.offline_for = offline_for;
@@ -256,7 +270,7 @@ impl Access {
     }
 }
 
-debug_fields!(Access, |it| visible_forums: it.visible_forums, deny_offline: it.deny_offline);
+debug_fields!(Access, |it| visible_forums: it.visible_forums, board_offline: it.board_offline);
 
 /// Set of the forums that a caller can see.
 #[derive(Clone)]

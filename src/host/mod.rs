@@ -25,7 +25,8 @@ pub use crate::error::{
 };
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
-pub use authorizer::{Access, Authorizer, OwnerAccess, VisibleForums};
+pub(crate) use authorizer::OwnerAccess;
+pub use authorizer::{Access, Authorizer, LoadedToken, VisibleForums};
 pub use board::{Board, ResourceRef};
 pub(crate) use caller::PresentedToken;
 pub use caller::{Caller, MemberCaller};

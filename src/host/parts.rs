@@ -35,8 +35,8 @@ pub struct Host {
 
 impl Host {
     /// Combines an authorizer and a board.
-    pub fn new(authorizer: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
-        Self { authorizer, board }
+    pub fn new(authorizer: impl Authorizer, board: impl Board) -> Self {
+        Self { authorizer: Arc::new(authorizer), board: Arc::new(board) }
     }
 
     /// Returns the authorizer.
@@ -52,7 +52,7 @@ impl Host {
 
 impl<B: Authorizer + Board> From<Arc<B>> for Host {
     fn from(board: Arc<B>) -> Self {
-        Self::new(Arc::<B>::clone(&board), board)
+        Self { authorizer: Arc::<B>::clone(&board), board }
     }
 }
 

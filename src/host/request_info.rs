@@ -7,6 +7,7 @@ use http::HeaderValue;
 
 use crate::lock::lock;
 use crate::model::{EventId, Timestamp, is_single_line_char};
+use crate::runtime::{OsRandom, RandomSource};
 use crate::token::Lookup;
 
 /// Metadata of a request: its time and id, and the address, token lookup and user agent of the client.
@@ -42,6 +43,8 @@ pub struct RequestInfo {
     client_ip: Option<IpAddr>,
     token_lookup: Option<Lookup>,
     user_agent: Option<HeaderValue>,
+    /// Random source of the request's events; `None` for [`OsRandom`].
+    random: Option<Arc<dyn RandomSource>>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +66,7 @@ impl RequestInfo {
             client_ip: None,
             token_lookup: None,
             user_agent: None,
+            random: None,
         }
     }
 
@@ -101,6 +105,18 @@ impl RequestInfo {
     pub(crate) fn with_request_id(mut self, id: RequestId, events: RequestEvents) -> Self {
         self.id = Some(Id::Api(id, events));
         self
+    }
+
+    /// Sets the random source of the ids of events.
+    pub(crate) fn with_random(self, random: Arc<dyn RandomSource>) -> Self {
+        Self { random: Some(random), ..self }
+    }
+
+    pub(crate) fn random(&self) -> &dyn RandomSource {
+        match &self.random {
+            Some(random) => &**random,
+            None => &OsRandom,
+        }
     }
 
     /// Sets the user agent without copying the header.

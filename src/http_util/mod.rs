@@ -1,6 +1,6 @@
 //! HTTP helpers shared by the API, the control panel and the reference page.
 
-#[cfg(feature = "axum")]
+#[cfg(feature = "axum-0_8")]
 pub(crate) mod axum;
 mod etag;
 mod form;

@@ -1,6 +1,5 @@
 //! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-` ([protocol](crate::guide::protocol), section 6.1).
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -135,8 +134,7 @@ macro_rules! ids {
     ($($name:ident $example:literal: $description:literal;)+) => {$(
         #[doc = $description]
         ///
-        /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-`. Boards with numeric ids use `From<i64>` and
-        /// [`to_i64`](Self::to_i64). Boards with other ids use [`parse`](Self::parse) and `to_string`.
+        /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-`.
         ///
         /// `Deserialize` converts a malformed text to the empty id, which no resource has. In a path a malformed id is
         /// a 404.
@@ -164,41 +162,9 @@ macro_rules! ids {
                 Self(Repr::Text("".into()))
             }
 
-            /// Returns the text of the id.
-            pub fn as_str(&self) -> Cow<'_, str> {
-                match &self.0 {
-                    Repr::Number(number) => number.to_string().into(),
-                    Repr::Text(text) => Cow::Borrowed(text),
-                }
-            }
-
-            /// Converts the id to an `i64`.
-            ///
-            /// # Errors
-            /// [`InvalidIdError`] unless the id is an integer in canonical form: "7", not "007" or "+7".
-            pub fn to_i64(&self) -> Result<i64, InvalidIdError> {
-                match self.0 {
-                    Repr::Number(number) => Ok(number),
-                    Repr::Text(_) => Err(InvalidIdError),
-                }
-            }
         }
 
         impl_from_str!($name);
-
-        impl TryFrom<&$name> for i64 {
-            type Error = InvalidIdError;
-
-            fn try_from(id: &$name) -> Result<Self, InvalidIdError> {
-                id.to_i64()
-            }
-        }
-
-        impl From<i64> for $name {
-            fn from(number: i64) -> Self {
-                Self(Repr::Number(number))
-            }
-        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -223,6 +189,42 @@ macro_rules! ids {
         inline_schema!($name, schema($description, $example));
     )+};
 }
+
+/// Conversions of the ids of a board, which can be numbers.
+macro_rules! numeric_ids {
+    ($($name:ident)+) => {$(
+        /// Boards with numeric ids use `From<i64>` and [`to_i64`](Self::to_i64). Boards with other ids use
+        /// [`parse`](Self::parse) and `to_string`.
+        impl $name {
+            /// Converts the id to an `i64`.
+            ///
+            /// # Errors
+            /// [`InvalidIdError`] unless the id is an integer in canonical form: "7", not "007" or "+7".
+            pub fn to_i64(&self) -> Result<i64, InvalidIdError> {
+                match self.0 {
+                    Repr::Number(number) => Ok(number),
+                    Repr::Text(_) => Err(InvalidIdError),
+                }
+            }
+        }
+
+        impl TryFrom<&$name> for i64 {
+            type Error = InvalidIdError;
+
+            fn try_from(id: &$name) -> Result<Self, InvalidIdError> {
+                id.to_i64()
+            }
+        }
+
+        impl From<i64> for $name {
+            fn from(number: i64) -> Self {
+                Self(Repr::Number(number))
+            }
+        }
+    )+};
+}
+
+numeric_ids! { ForumId ThreadId PostId UserId PollId OptionId RatingId MessageId TargetId }
 
 ids! {
     ForumId "2": "The id of a forum.";
@@ -250,11 +252,19 @@ macro_rules! convert_ids {
     )+};
 }
 
+impl TargetId {
+    pub(super) fn into_thread(self) -> ThreadId {
+        ThreadId(self.0)
+    }
+
+    pub(super) fn into_forum(self) -> ForumId {
+        ForumId(self.0)
+    }
+}
+
 convert_ids! {
     ThreadId => TargetId;
     ForumId => TargetId;
-    TargetId => ThreadId;
-    TargetId => ForumId;
 }
 
 /// Reference to a member: an id or `@username` ([protocol](crate::guide::protocol), section 6.3).

@@ -132,6 +132,7 @@ impl Post {
     }
 
     /// Removes the fields that the caller may not read from a deleted post.
+    #[cfg(feature = "conformance")]
     pub(crate) fn redact(&mut self) {
         if self.is_place() {
             (self.author, self.edited_by) = (None, None);

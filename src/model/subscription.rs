@@ -35,6 +35,14 @@ pub enum SubscriptionTarget {
 }
 
 impl SubscriptionTarget {
+    /// Creates a target from its kind and its id.
+    pub fn new(kind: SubscriptionTargetKind, id: TargetId) -> Self {
+        match kind {
+            SubscriptionTargetKind::Thread => Self::Thread(id.into_thread()),
+            SubscriptionTargetKind::Forum => Self::Forum(id.into_forum()),
+        }
+    }
+
     /// Returns the kind, for [`Subscription::target`].
     pub const fn kind(&self) -> SubscriptionTargetKind {
         match self {
@@ -150,11 +158,7 @@ impl From<SubscriptionTarget> for NewSubscription {
 
 impl From<NewSubscriptionBody> for NewSubscription {
     fn from(body: NewSubscriptionBody) -> Self {
-        let target = match body.target {
-            SubscriptionTargetKind::Thread => SubscriptionTarget::Thread(body.target_id.into()),
-            SubscriptionTargetKind::Forum => SubscriptionTarget::Forum(body.target_id.into()),
-        };
-        Self { target }
+        Self { target: SubscriptionTarget::new(body.target, body.target_id) }
     }
 }
 

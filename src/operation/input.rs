@@ -123,14 +123,24 @@ impl<T> fmt::Debug for FieldScope<T> {
 }
 
 /// Error of a field or a parameter. The response is a 400 `bad_request` that names the field and the expected value.
-#[derive(Clone, Debug)]
-pub struct FieldError(pub(crate) InputError);
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: expected {expected}")]
+pub struct FieldError {
+    field: String,
+    expected: &'static str,
+}
 
 impl FieldError {
     /// Creates the error of a value, with the expected value as an English phrase such as `1 to 100`.
     /// [`ErrorMessages`](crate::ErrorMessages) can translate the phrase.
     pub fn new(field: &str, expected: &'static str) -> Self {
-        Self(InputError::expected(field, expected))
+        Self { field: field.into(), expected }
+    }
+}
+
+impl From<FieldError> for InputError {
+    fn from(error: FieldError) -> Self {
+        Self::expected(error.field, error.expected)
     }
 }
 
@@ -271,7 +281,7 @@ impl<T: Body> Decode for Json<T> {
         if let Some(extra) = extra {
             body.set_extra(extra);
         }
-        body.check().map_err(|FieldError(error)| error)?;
+        body.check().map_err(InputError::from)?;
         Ok(Self(body))
     }
 

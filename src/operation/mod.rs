@@ -51,7 +51,9 @@ pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};
 pub(crate) use output::{Render, RenderContext};
 pub(crate) use pagination::AFTER;
-pub use path::{PathParams, PathSegments};
+pub use path::PathParams;
+#[doc(hidden)]
+pub use path::PathSegments;
 pub(crate) use response::ApiResponse;
 pub(crate) use services::Services;
 pub use spec::Tag;

@@ -147,14 +147,12 @@ impl<'a> Names<'a> {
         let entries = || records.iter().map(|record| &record.entry);
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;
-        let endpoints = context
-            .webhooks()
-            .endpoints
-            .list()
-            .await?
-            .into_iter()
-            .map(|one| (one.id.to_string(), one.url));
-        let mut targets: HashMap<_, _> = endpoints.collect();
+        let mut targets = HashMap::new();
+        if context.has_webhooks() {
+            for one in context.webhooks()?.endpoints.list().await? {
+                targets.insert(one.id.to_string(), one.url);
+            }
+        }
         let lookups: BTreeSet<_> = entries()
             .filter(|entry| entry.action.as_str().starts_with("token."))
             .filter_map(|entry| Lookup::parse(&entry.target).ok())
@@ -174,7 +172,7 @@ impl<'a> Names<'a> {
         let entry = &record.entry;
         let name = self.targets.get(&entry.target);
         let section = match entry.target.as_str() {
-            id if id.starts_with("dlv_") => Some("deliveries"),
+            id if id.starts_with("dlv_") => context.has_webhooks().then_some("deliveries"),
             id if id.starts_with("whe_") => name.map(|_| "webhooks"),
             _ => name.map(|_| "tokens"),
         };

@@ -104,7 +104,8 @@ pub struct Panel(pub(super) Arc<PanelInner>);
 pub(super) struct PanelInner {
     pub(super) admin_auth: Arc<dyn AdminAuth>,
     pub(super) stores: Stores,
-    pub(super) webhook_admin: WebhookAdmin,
+    /// `None` if the panel does not manage webhooks.
+    pub(super) webhook_admin: Option<WebhookAdmin>,
     pub(super) environment: Environment,
     pub(super) request_ids: RequestIdGenerator,
     pub(super) settings: PanelSettings,
@@ -121,18 +122,16 @@ impl Panel {
     /// Returns a builder.
     ///
     /// `admin_auth` authenticates administrators. Pass the same `stores` as to the API: the panel manages the tokens,
-    /// and records password attempts in the rate limit store and submitted forms in the idempotency store. Create
-    /// `webhook_admin` with the same webhook stores as the worker.
+    /// and records password attempts in the rate limit store and submitted forms in the idempotency store.
     pub fn builder(
-        admin_auth: Arc<dyn AdminAuth>,
+        admin_auth: impl AdminAuth,
         stores: Stores,
-        webhook_admin: WebhookAdmin,
         environment: &Environment,
     ) -> PanelBuilder {
         PanelBuilder(PanelInner {
-            admin_auth,
+            admin_auth: Arc::new(admin_auth),
             stores,
-            webhook_admin,
+            webhook_admin: None,
             request_ids: RequestIdGenerator::new(&*environment.random),
             environment: environment.clone(),
             settings: PanelSettings::default(),
@@ -150,12 +149,19 @@ impl PanelBuilder {
         self
     }
 
+    /// Adds the pages of webhooks. Create `webhook_admin` with the same webhook stores as the worker. Default: the panel has
+    /// no such pages.
+    pub fn webhooks(mut self, webhook_admin: WebhookAdmin) -> Self {
+        self.0.webhook_admin = Some(webhook_admin);
+        self
+    }
+
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
     /// request is the original one.
     ///
     /// The function must not panic.
     ///
-    /// With axum: [`axum`](Self::axum).
+    /// With axum: [`axum_0_8`](Self::axum_0_8).
     pub fn original_uri(
         mut self,
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
@@ -169,7 +175,7 @@ impl PanelBuilder {
     ///
     /// The function must not panic.
     ///
-    /// With axum: [`axum`](Self::axum).
+    /// With axum: [`axum_0_8`](Self::axum_0_8).
     pub fn peer_ip(
         mut self,
         peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
@@ -181,8 +187,8 @@ impl PanelBuilder {
     /// Reads the original URI and the peer's IP address from the request's extensions
     /// [`OriginalUri`](axum::extract::OriginalUri) and [`ConnectInfo<SocketAddr>`](axum::extract::ConnectInfo), for a
     /// service that is mounted in an axum router.
-    #[cfg(feature = "axum")]
-    pub fn axum(self) -> Self {
+    #[cfg(feature = "axum-0_8")]
+    pub fn axum_0_8(self) -> Self {
         use crate::http_util::axum;
         self.original_uri(axum::original_uri).peer_ip(axum::peer_ip)
     }

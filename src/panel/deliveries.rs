@@ -39,8 +39,8 @@ const WITHHELD: &str = "The owner of the endpoint is not allowed to receive this
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let filter = parse_filter(&context.query, context.now);
     let fields = filter_fields(context, &filter);
-    let endpoints = context.webhooks().endpoints.list().await?;
-    let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
+    let endpoints = context.webhooks()?.endpoints.list().await?;
+    let mut deliveries = context.webhooks()?.deliveries.list(&filter).await?;
     let more = deliveries.len() > PAGE_SIZE as usize;
     deliveries.truncate(PAGE_SIZE as usize);
     let last = deliveries.last().filter(|_| more);
@@ -48,7 +48,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner is no longer allowed to see the event." }
         (quarantine_warning(context).await?)
-        (filter_form(context, &fields, &endpoints))
+        (filter_form(context, &fields, &endpoints)?)
         @if is_default_period(&context.query, &filter) {
             p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\". If both are empty, it covers the last 7 days." }
         }
@@ -128,12 +128,16 @@ fn filter_fields<'a>(context: &'a PageContext, filter: &DeliveryFilter) -> ListF
     fields
 }
 
-fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endpoint]) -> Markup {
+fn filter_form(
+    context: &PageContext,
+    fields: &ListFilter<'_>,
+    endpoints: &[Endpoint],
+) -> PanelResult<Markup> {
     let states =
         DeliveryState::ALL.iter().map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter().map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context
-        .webhook_admin()
+        .webhook_admin()?
         .known_topics()
         .chain([Topic::PING])
         .map(|topic| (topic.to_string(), topic.to_string()));
@@ -157,7 +161,7 @@ fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endp
             (time_field("to", "Queued until", to))
         }
     };
-    fields.form("Deliveries", "wide", controls)
+    Ok(fields.form("Deliveries", "wide", controls))
 }
 
 /// Renders a field in UTC. The script shows the local time and its zone instead.
@@ -179,7 +183,7 @@ fn shortened(url: &str) -> String {
 
 /// Renders a warning about unreadable events, if there are any.
 pub(super) async fn quarantine_warning(context: &PageContext) -> PanelResult<Markup> {
-    let quarantine = context.webhooks().outbox.quarantined(1).await?;
+    let quarantine = context.webhooks()?.outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
     let events = plural(quarantine.count, "event");
     Ok(html! {
@@ -211,7 +215,7 @@ pub(super) async fn retry_dead(
     context: &PageContext,
     endpoint: Option<&EndpointId>,
 ) -> PanelResult<Markup> {
-    let count = context.webhooks().deliveries.count_dead(endpoint).await?;
+    let count = context.webhooks()?.deliveries.count_dead(endpoint).await?;
     let (path, of) = match endpoint {
         Some(id) => (format!("/webhooks/{id}/retry-dead"), "this endpoint"),
         None => ("/deliveries/retry-dead".into(), "all endpoints"),
@@ -232,7 +236,7 @@ pub(super) async fn retry_dead(
 
 /// `POST /deliveries/retry-dead`
 pub(super) async fn retry_all_dead(context: &PageContext) -> PageResult {
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     admin.retry_all_dead(&context.actor).await?;
     context.redirect_with_flash("/deliveries", "all-retried")
 }
@@ -305,7 +309,7 @@ pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
 /// `GET /deliveries/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
-    let webhooks = context.webhooks();
+    let webhooks = context.webhooks()?;
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
     let stored = webhooks.outbox.find(&delivery.event_id).await?;
     let request_id = stored.as_ref().and_then(|event| event.request_id.as_deref());
@@ -377,7 +381,7 @@ pub(super) async fn show_result(
     id: &DeliveryId,
     previous: Option<&AttemptRecord>,
 ) -> PageResult {
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     // The redirect must be sent within the timeout of the request.
     let limit = RESULT_TIMEOUT.min(context.panel.settings.request_timeout / 2);
     let flash = match admin.wait_for_attempt(id, previous, limit).await? {
@@ -461,7 +465,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
     let (_, attempts) = find(context).await?;
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     if admin.retry_delivery(&id, &context.actor).await? {
         return show_result(context, &id, attempts.last()).await;
     }
@@ -479,7 +483,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
 /// `POST /deliveries/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     if !admin.remove_delivery(&id, &context.actor).await? {
         return Err(PanelError::NotFound);
     }
@@ -492,7 +496,7 @@ fn parse_id(context: &PageContext) -> PanelResult<DeliveryId> {
 }
 
 async fn find(context: &PageContext) -> PanelResult<(Delivery, Vec<AttemptRecord>)> {
-    let deliveries = &context.webhooks().deliveries;
+    let deliveries = &context.webhooks()?.deliveries;
     let delivery = deliveries.find(&parse_id(context)?).await?;
     delivery.ok_or(PanelError::NotFound)
 }

@@ -37,7 +37,7 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     pub(super) async fn load(context: &PageContext, period: &Period) -> PanelResult<Self> {
-        let deliveries = &context.webhooks().deliveries;
+        let deliveries = &context.webhooks()?.deliveries;
         // A worker keeps finished deliveries for seven days by default.
         let has_before = period.length() <= DAY;
         let length = period.length().saturating_mul(1 + u32::from(has_before));
@@ -196,8 +196,13 @@ fn add([delivered, pending, failed]: &mut Counts, one: &DeliveryCount) {
 mod tests {
     use super::*;
 
-    fn count(hours_ago: u64, state: DeliveryState, endpoint: i64, count: u64) -> DeliveryCount {
-        DeliveryCount { hours_ago, endpoint_id: EndpointId::from(endpoint), state, count }
+    fn endpoint_id(number: u32) -> EndpointId {
+        EndpointId::parse(&format!("whe_{number}")).unwrap()
+    }
+
+    fn count(hours_ago: u64, state: DeliveryState, endpoint: u32, count: u64) -> DeliveryCount {
+        let endpoint_id = endpoint_id(endpoint);
+        DeliveryCount { hours_ago, endpoint_id, state, count }
     }
 
     #[test]
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!(deliveries.failed(), 20_000);
         let delivered = in_state(deliveries.counts.iter(), DeliveryState::Delivered);
         assert_eq!(delivered, 9);
-        let [more, fewer] = [2, 1].map(EndpointId::from);
+        let [more, fewer] = [2, 1].map(endpoint_id);
         assert_eq!(deliveries.by_endpoint(), [&more, &fewer]);
         let [_, week, _] = &Period::ALL;
         let intervals = deliveries.by_interval(week);

@@ -41,7 +41,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 async fn find(context: &PageContext) -> PanelResult<Endpoint> {
-    let endpoints = &context.webhooks().endpoints;
+    let endpoints = &context.webhooks()?.endpoints;
     let endpoint = endpoints.find(&context.endpoint()?).await?;
     endpoint.ok_or(PanelError::NotFound)
 }
@@ -93,7 +93,7 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
 
 /// Renders the form that sends an example of a topic.
 fn example_form(context: &PageContext, endpoint: &Endpoint) -> Markup {
-    let topics = context.webhook_admin().known_topics();
+    let topics = context.panel.environment.topics();
     html! {
         form.actions method="post" action=(context.url(&format!("/webhooks/{}/example", endpoint.id))) {
             (context.csrf())
@@ -110,7 +110,7 @@ async fn latest_deliveries(context: &PageContext, endpoint: &Endpoint) -> PanelR
         limit: LATEST_DELIVERIES,
         ..DeliveryFilter::default()
     };
-    let latest = context.webhooks().deliveries.list(&filter).await?;
+    let latest = context.webhooks()?.deliveries.list(&filter).await?;
     let all = context.url(&format!("/deliveries?endpoint={}", endpoint.id));
     let endpoints = std::slice::from_ref(endpoint);
     let rows = deliveries::rows(context, &latest, endpoints, false);
@@ -151,7 +151,7 @@ async fn settings_form(
                 @for (name, value) in initial_values { input type="hidden" name=(name) value=(value); }
                 (URL.render(form))
                 (context.owner_field(&OWNER, form).await?)
-                (topic_boxes(context, form))
+                (topic_boxes(context, form)?)
                 (PASSWORD.render(form))
                 div.actions { button type="submit" { "Save changes" } }
             }
@@ -248,7 +248,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
             owner_name: Some(new_owner_name),
         };
-        let admin = context.webhook_admin();
+        let admin = context.webhook_admin()?;
         match admin.update(&endpoint.id, changes, &context.actor).await {
             Err(WebhookAdminError::Address(error)) => form.add_error("url", admin.describe(&error)),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
@@ -273,7 +273,7 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
-    let rotated = context.webhook_admin().rotate(id, &context.actor).await?;
+    let rotated = context.webhook_admin()?.rotate(id, &context.actor).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
@@ -294,15 +294,17 @@ pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
         let path = format!("/webhooks/{}", endpoint.id);
         return context.conflict("The form is outdated. Open the endpoint again.", &path);
     };
-    let activated =
-        context.webhook_admin().activate_rotation(&endpoint.id, activates_at, &context.actor).await;
+    let activated = context
+        .webhook_admin()?
+        .activate_rotation(&endpoint.id, activates_at, &context.actor)
+        .await;
     redirect_or_conflict(context, activated, "activated")
 }
 
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
 pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     let changed = admin.set_enabled(&id, enabled, &context.actor).await;
     let flash = if enabled { "enabled" } else { "disabled" };
     redirect_or_conflict(context, changed, flash)
@@ -310,13 +312,13 @@ pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageRes
 
 /// `POST /webhooks/{id}/ping`
 pub(super) async fn ping(context: &PageContext) -> PageResult {
-    let sent = context.webhook_admin().ping(&context.endpoint()?).await;
+    let sent = context.webhook_admin()?.ping(&context.endpoint()?).await;
     show_result(context, sent).await
 }
 
 /// `POST /webhooks/{id}/example`
 pub(super) async fn example(context: &PageContext, form: Form) -> PageResult {
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     let sent = admin.example(&context.endpoint()?, form.get("topic")).await;
     show_result(context, sent).await
 }
@@ -331,7 +333,7 @@ async fn show_result(context: &PageContext, sent: AdminResult<DeliveryId>) -> Pa
 /// `POST /webhooks/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context.webhook_admin().remove(&id, &context.actor).await?;
+    context.webhook_admin()?.remove(&id, &context.actor).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
@@ -339,7 +341,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/retry-dead`
 pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    let admin = context.webhook_admin();
+    let admin = context.webhook_admin()?;
     admin.retry_dead(&id, &context.actor).await?;
     context.redirect(&format!("/deliveries?endpoint={id}&done=all-retried"))
 }

@@ -50,7 +50,7 @@ const SECRET: TextField = TextField::text(
 
 /// `GET /webhooks`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let all = context.webhooks().endpoints.list().await?;
+    let all = context.webhooks()?.endpoints.list().await?;
     let owners = all.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
     let owner = |endpoint: &Endpoint| names.get(&endpoint.owner).map_or("", String::as_str);
@@ -68,7 +68,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let mut endpoints: Vec<_> = all.iter().filter(matches).collect();
     endpoints.sort_by_key(|endpoint| endpoint.failing_since.is_none());
     let since = context.now.saturating_sub(DAY);
-    let stats_by_endpoint = match context.webhooks().deliveries.endpoint_stats(since).await {
+    let stats_by_endpoint = match context.webhooks()?.deliveries.endpoint_stats(since).await {
         Ok(stats) => {
             let by_endpoint = |one: EndpointStats| (one.endpoint_id.clone(), one);
             Some(stats.into_iter().map(by_endpoint).collect::<HashMap<_, _>>())
@@ -197,7 +197,7 @@ async fn add_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
             (context.form_nonce()?)
             (URL.render(form))
             (context.owner_field(&OWNER, form).await?)
-            (topic_boxes(context, form))
+            (topic_boxes(context, form)?)
             (SECRET.render(form))
             (PASSWORD.render(form))
             div.actions { button type="submit" { "Add endpoint" } }
@@ -206,9 +206,9 @@ async fn add_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
 }
 
 /// Renders checkboxes for `*`, for each topic of the board, and for other topics that are checked.
-pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
+pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     let all = ("*".to_owned(), "All topics except message.sent, including future ones");
-    let known = context.webhook_admin().described_topics();
+    let known = context.webhook_admin()?.described_topics();
     let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
     let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
     let others: Vec<_> = form
@@ -219,7 +219,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
         .collect();
     let named = known.iter().map(|(topic, text)| (topic.to_string(), *text)).chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
-    checkboxes(text, std::iter::once(all).chain(named), form, html! {})
+    Ok(checkboxes(text, std::iter::once(all).chain(named), form, html! {}))
 }
 
 /// Returns the topics whose boxes are checked. Adds an error to the form if there are none.
@@ -272,10 +272,10 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     };
     let new =
         NewEndpoint { url, topics, owner_name: Some(context.name(&owner).await?), owner, secret };
-    match context.webhook_admin().add(new, &context.actor).await {
+    match context.webhook_admin()?.add(new, &context.actor).await {
         Ok(added) => return show_added(context, &added).await,
         Err(WebhookAdminError::Address(error)) => {
-            let text = context.webhook_admin().describe(&error);
+            let text = context.webhook_admin()?.describe(&error);
             form.add_error("url", text);
         }
         Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),

@@ -43,7 +43,7 @@
 //! let webhooks = WebhookAdmin::new(WebhookStores::in_sqlite(&database), &environment); // the stores of the worker
 //! let mut settings = PanelSettings::default();
 //! settings.base_path = "/admin/api".into();
-//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, &environment).settings(settings).build()?;
+//! let panel = Panel::builder(MyMembers, stores, &environment).webhooks(webhooks).settings(settings).build()?;
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/admin/api", panel.clone())
 //!     .route_service("/admin/api/", panel.clone()) // `{*rest}` matches at least one character

@@ -40,6 +40,9 @@ const AREAS: [(&str, &str); 5] = [
     ("/audit", "Audit"),
 ];
 
+/// Paths of the areas of webhooks.
+const OF_WEBHOOKS: [&str; 2] = ["/webhooks", "/deliveries"];
+
 /// Request of an administrator with the state of the panel.
 pub(super) struct PageContext {
     pub(super) panel: Arc<PanelInner>,
@@ -251,16 +254,22 @@ impl PageContext {
         html! { time.relative datetime=(at) title=(utc_time(at)) { (relative_time(at, self.now)) } }
     }
 
-    pub(super) fn webhook_admin(&self) -> &WebhookAdmin {
-        &self.panel.webhook_admin
+    /// Returns `true` if the panel manages webhooks.
+    pub(super) fn has_webhooks(&self) -> bool {
+        self.panel.webhook_admin.is_some()
+    }
+
+    /// Fails with 404 for the pages of webhooks if the panel does not manage any.
+    pub(super) fn webhook_admin(&self) -> PanelResult<&WebhookAdmin> {
+        self.panel.webhook_admin.as_ref().ok_or(PanelError::NotFound)
     }
 
     pub(super) fn stores(&self) -> &Stores {
         &self.panel.stores
     }
 
-    pub(super) fn webhooks(&self) -> &WebhookStores {
-        &self.webhook_admin().webhooks
+    pub(super) fn webhooks(&self) -> PanelResult<&WebhookStores> {
+        Ok(&self.webhook_admin()?.webhooks)
     }
 
     /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no
@@ -325,11 +334,13 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     let settings = &context.panel.settings;
     let area = context.area().filter(|(_, name)| *name != title);
     let [(start, _), ..] = AREAS;
+    let areas =
+        AREAS.into_iter().filter(|(path, _)| context.has_webhooks() || !OF_WEBHOOKS.contains(path));
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         header {
             (settings.frame().header("Panel", signed_in(context)))
-            div.bar { nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } } }
+            div.bar { nav aria-label="Areas" { ul { @for area in areas { (area_link(context, area)) } } } }
         }
         main id="main" tabindex="-1" {
             @if let Some((path, _)) = area { p.back { a href=(context.url(path)) { "Back to the list" } } }

@@ -33,9 +33,13 @@ struct Figure {
 /// `GET /usage`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let period = Period::parse(context.query.get("period"));
-    let endpoints = context.webhooks().endpoints.list().await?;
     let requests = Requests::load(context, period).await?;
-    let deliveries = Deliveries::load(context, period).await?;
+    let (endpoints, deliveries) = if context.has_webhooks() {
+        let endpoints = context.webhooks()?.endpoints.list().await?;
+        (endpoints, Some(Deliveries::load(context, period).await?))
+    } else {
+        (Vec::new(), None)
+    };
     let now = total(&requests.intervals);
     let figure = |name, section, count: fn(&UsageCounts) -> u64| Figure {
         name,
@@ -43,18 +47,18 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         count: count(&now),
         before: requests.before.as_ref().map(count),
     };
-    let figures = [
+    let mut figures = vec![
         figure("Requests", "requests", |counts| counts.requests),
         figure("Refusals (401, 403, 429)", "requests-by-token", UsageCounts::refused),
         figure("Other refusals (other 4xx)", "requests-by-operation", |counts| counts.rejected),
         figure("Errors (5xx)", "requests-by-operation", |counts| counts.errors),
-        Figure {
-            name: "Failed deliveries",
-            section: "deliveries",
-            count: deliveries.failed(),
-            before: deliveries.failed_before,
-        },
     ];
+    figures.extend(deliveries.as_ref().map(|deliveries| Figure {
+        name: "Failed deliveries",
+        section: "deliveries",
+        count: deliveries.failed(),
+        before: deliveries.failed_before,
+    }));
     let utc = utc_time(context.now);
     let time = utc.split_once(' ').map_or("", |(_, time)| time);
     let main = html! {
@@ -68,7 +72,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         p.hint { "As of " time datetime=(context.now) title=(utc) { (time) } ". New requests appear within a minute." }
         dl.figures { @for figure in figures { (figure.render(period, now.requests > 0)) } }
         (requests.section(context, period).await?)
-        (deliveries.section(context, period, &endpoints))
+        @if let Some(deliveries) = &deliveries { (deliveries.section(context, period, &endpoints)) }
     };
     context.show("Usage", main)
 }
@@ -141,7 +145,7 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> PanelResult
                 " within 7 days."
             }
         }
-        (quarantine_warning(context).await?)
+        @if context.has_webhooks() { (quarantine_warning(context).await?) }
     })
 }
 

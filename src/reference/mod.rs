@@ -5,17 +5,16 @@
 //! scripts, it also has a search, buttons to copy code, and forms to send requests.
 //!
 //! ```
-//! use forum_api::reference::ReferencePage;
-//! use forum_api::{ApiSettings, Environment, openapi_document};
+//! use forum_api::reference::{ReferencePage, ReferenceSettings};
+//! use forum_api::{BuildError, ForumApi};
 //!
-//! let environment = Environment::default();
-//! let document = openapi_document(&ApiSettings::default(), &environment); // or `ForumApi::openapi`
-//! let docs = ReferencePage::new("/docs", "/api/v1", &document)?;
-//! let app: axum::Router = axum::Router::new()
-//!     .route_service("/docs", docs.clone())
-//!     .route_service("/docs/", docs.clone()) // `{*rest}` matches at least one character
-//!     .route_service("/docs/{*rest}", docs);
-//! # Ok::<(), forum_api::BuildError>(())
+//! fn pages(api: &ForumApi) -> Result<axum::Router, BuildError> {
+//!     let docs = ReferencePage::new(api, ReferenceSettings::default())?;
+//!     Ok(axum::Router::new()
+//!         .route_service("/docs", docs.clone())
+//!         .route_service("/docs/", docs.clone()) // `{*rest}` matches at least one character
+//!         .route_service("/docs/{*rest}", docs))
+//! }
 //! ```
 //!
 //! The page loads only its own style sheet and script, and sends requests only to the API's base path on its own origin. It

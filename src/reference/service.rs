@@ -8,6 +8,7 @@ use http::{Method, Request, Response, StatusCode};
 use serde_json::Value;
 
 use super::page::{self, Links};
+use crate::api::ForumApi;
 use crate::build_error::BuildError;
 use crate::html::{Frame, check_accent_color, check_page_url, page_path};
 use crate::http_util::{Content, EntityTag, ResponseBody, page_headers, parse_base_path, respond};
@@ -26,10 +27,14 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 #[derive(Clone, Debug)]
 pub struct ReferencePage(Arc<Site>);
 
-/// Name and pages of the board, for the header of a [`ReferencePage`]. Without name and URLs the page has no header.
-#[derive(Clone, Debug, Default)]
+/// Path of a [`ReferencePage`], and name and pages of the board for its header. Without name and URLs the page has no
+/// header.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReferenceSettings {
+    /// Path at which the page is served, as browsers send it, on the origin of the API. A router may strip it from the URI.
+    /// Default: `/docs`.
+    pub base_path: String,
     /// Name of the board, for the header and the icon. Default: empty.
     pub board_name: String,
     /// Accent colour of links, buttons and the icon, as `#rrggbb`, like that of the panel. Default: empty.
@@ -38,6 +43,18 @@ pub struct ReferenceSettings {
     pub board_url: String,
     /// Absolute URL, or path from the root of the host, of the control panel. Default: empty, which omits the link.
     pub panel_url: String,
+}
+
+impl Default for ReferenceSettings {
+    fn default() -> Self {
+        Self {
+            base_path: "/docs".into(),
+            board_name: String::new(),
+            accent_color: String::new(),
+            board_url: String::new(),
+            panel_url: String::new(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -54,39 +71,33 @@ struct Asset {
 }
 
 impl ReferencePage {
-    /// Renders the page with the default [`ReferenceSettings`].
+    /// Renders the page of an API.
     ///
     /// # Errors
-    /// Those of [`with_settings`](Self::with_settings).
-    pub fn new(
-        base_path: impl Into<String>,
-        api_base_path: impl Into<String>,
-        document: &Value,
-    ) -> Result<Self, BuildError> {
-        let settings = ReferenceSettings::default();
-        Self::with_settings(base_path, api_base_path, document, &settings)
+    /// [`BuildError`] if the path has no leading slash, has a query, contains characters that a path cannot contain, or is
+    /// below the base path of the API, or if another setting is invalid.
+    pub fn new(api: &ForumApi, settings: ReferenceSettings) -> Result<Self, BuildError> {
+        Self::of_document(&api.openapi(), &api.0.settings.base_path, settings)
     }
 
-    /// Renders the page for a document, to be served at `base_path`, for example `/docs`. `api_base_path` is the base path of
-    /// the API, for example `/api/v1`. Both are paths as browsers send them, on the same origin. A router may strip
-    /// `base_path` from the URI.
-    ///
-    /// `document` is the API's OpenAPI document, which [`ForumApi::openapi`](crate::ForumApi::openapi) returns. The
-    /// page omits parts that are missing in the document.
+    /// Renders the page of an OpenAPI document of [`openapi_document`](crate::openapi_document), whose API has this base
+    /// path. The page omits parts that are missing in the document.
     ///
     /// # Errors
-    /// [`BuildError`] if one of the paths has no leading slash, has a query, or contains characters that a path cannot
-    /// contain, or if a setting is invalid.
-    pub fn with_settings(
-        base_path: impl Into<String>,
-        api_base_path: impl Into<String>,
+    /// Those of [`new`](Self::new), also for the base path of the API.
+    pub fn of_document(
         document: &Value,
-        settings: &ReferenceSettings,
+        api_base_path: &str,
+        mut settings: ReferenceSettings,
     ) -> Result<Self, BuildError> {
-        let mut base_path = base_path.into();
-        let mut api_base_path = api_base_path.into();
+        let mut api_base_path = api_base_path.to_owned();
+        let mut base_path = std::mem::take(&mut settings.base_path);
         parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
+        let below = base_path.strip_prefix(&api_base_path);
+        let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let expected = "a path outside of the base path of the API";
+        BuildError::require(!is_below || api_base_path.is_empty(), "base_path", expected)?;
         check_accent_color(&settings.accent_color)?;
         check_page_url("board_url", &settings.board_url)?;
         check_page_url("panel_url", &settings.panel_url)?;

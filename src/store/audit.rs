@@ -20,7 +20,7 @@ pub struct AuditRecord {
 
 impl From<AuditRecord> for [String; 10] {
     fn from(record: AuditRecord) -> Self {
-        record.entry.insert_parameters(record.count)
+        record.entry.to_texts(record.count)
     }
 }
 
@@ -28,7 +28,7 @@ impl TryFrom<[String; 10]> for AuditRecord {
     type Error = ParseError;
 
     fn try_from(texts: [String; 10]) -> Result<Self, ParseError> {
-        let (entry, count) = AuditEntry::from_insert_parameters(texts)?;
+        let (entry, count) = AuditEntry::from_texts(texts)?;
         Ok(Self { entry, count })
     }
 }

@@ -145,6 +145,7 @@ impl Settlement {
 
 /// Statistics of the due and dead deliveries, and of disabled endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueueStats {
     /// Number of due deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub depth: u64,
@@ -167,6 +168,7 @@ impl QueueStats {
 
 /// Number of deliveries with the same endpoint and the same state that were first queued in the same hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeliveryCount {
     /// Age of the deliveries at the end of the period, in whole hours since they were first queued.
     pub hours_ago: u64,
@@ -180,6 +182,7 @@ pub struct DeliveryCount {
 
 /// Filter of [`DeliveryStore::list`]. A field that is `None` does not restrict the list.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DeliveryFilter {
     /// Only deliveries in this state.
     pub state: Option<DeliveryState>,
@@ -270,6 +273,7 @@ named_variants! {
 
 /// Results of the deliveries to one endpoint in a period ([`DeliveryStore::endpoint_stats`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointStats {
     /// Id of the endpoint.
     pub endpoint_id: EndpointId,
@@ -285,6 +289,7 @@ pub struct EndpointStats {
 
 /// Result of the latest delivery to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LastDelivery {
     /// Id of the delivery.
     pub id: DeliveryId,

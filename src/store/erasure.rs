@@ -4,8 +4,21 @@ use serde_json::Value;
 
 use crate::model::UserId;
 
-/// A statement for SQLite and PostgreSQL, and its parameters `$1`, `$2` and so on, as text.
-pub type ErasureStatement = (&'static str, Vec<String>);
+/// A statement for SQLite and PostgreSQL.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ErasureStatement {
+    /// The statement.
+    pub sql: &'static str,
+    /// Its parameters `$1`, `$2` and so on, as text.
+    pub parameters: Vec<String>,
+}
+
+impl ErasureStatement {
+    fn new(sql: &'static str, parameters: impl Into<Vec<String>>) -> Self {
+        Self { sql, parameters: parameters.into() }
+    }
+}
 
 /// A member whose account a host removes for good, with all personal data.
 ///
@@ -30,8 +43,8 @@ pub type ErasureStatement = (&'static str, Vec<String>);
 /// let member = ErasedMember::new(UserId::from(7), "mallory");
 /// let body = r#"{"data":{"post":{"author":{"userId":"7","username":"mallory"}}},"topic":"post.created"}"#;
 /// let statements = member.of_event("evt_1", body);
-/// assert!(statements[0].0.starts_with("UPDATE forum_api_events"));
-/// assert_eq!(statements[0].1[0], r#"{"data":{"post":{"author":null}},"topic":"post.created"}"#);
+/// assert!(statements[0].sql.starts_with("UPDATE forum_api_events"));
+/// assert_eq!(statements[0].parameters[0], r#"{"data":{"post":{"author":null}},"topic":"post.created"}"#);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ErasedMember {
@@ -76,13 +89,13 @@ impl ErasedMember {
         let owner = format!("%; owner {};%", name.replace('%', "\\%"));
         // The text of bytes is hexadecimal in PostgreSQL.
         let hex = base16ct::lower::encode_string(self.id_in_json().as_bytes());
-        let in_response = vec![self.event_pattern(), format!("%{hex}%")];
-        let by_id = |sql| (sql, vec![id.clone()]);
+        let in_response = [self.event_pattern(), format!("%{hex}%")];
+        let by_id = |sql| ErasureStatement::new(sql, [id.clone()]);
         vec![
-            (AUDIT_DETAILS, vec![id.clone(), owner]),
+            ErasureStatement::new(AUDIT_DETAILS, [id.clone(), owner]),
             by_id("UPDATE forum_api_audit_log SET address = NULL WHERE actor = $1"),
             by_id(OWN_RESPONSES),
-            (OTHER_RESPONSES, in_response),
+            ErasureStatement::new(OTHER_RESPONSES, in_response),
             by_id(DELIVERIES),
             by_id("DELETE FROM forum_api_endpoints WHERE owner = $1"),
             by_id("DELETE FROM forum_api_tokens WHERE owner = $1"),
@@ -94,15 +107,16 @@ impl ErasedMember {
         if !body.contains(&self.id_in_json()) {
             return Vec::new();
         }
+        let of_event = |sql| ErasureStatement::new(sql, [id.into()]);
         match self.erased(body) {
             Some(erased) => vec![
-                (UPDATE_EVENT, vec![erased, id.into()]),
-                (END_LEASES, vec![id.into()]),
-                (REMOVE_ANSWERS, vec![id.into()]),
+                ErasureStatement::new(UPDATE_EVENT, [erased, id.into()]),
+                of_event(END_LEASES),
+                of_event(REMOVE_ANSWERS),
             ],
             None => vec![
-                ("DELETE FROM forum_api_deliveries WHERE event = $1", vec![id.into()]),
-                ("DELETE FROM forum_api_events WHERE id = $1", vec![id.into()]),
+                of_event("DELETE FROM forum_api_deliveries WHERE event = $1"),
+                of_event("DELETE FROM forum_api_events WHERE id = $1"),
             ],
         }
     }
@@ -131,7 +145,8 @@ impl ErasedMember {
     }
 
     fn is_id(&self, value: Option<&Value>) -> bool {
-        value.and_then(Value::as_str) == Some(&*self.id.as_str())
+        let text = value.and_then(Value::as_str);
+        text.and_then(|text| UserId::parse(text).ok()).as_ref() == Some(&self.id)
     }
 
     fn remove_from(&self, value: &mut Value) {

@@ -21,6 +21,7 @@ pub struct FanOut {
 
 /// Events that cannot be decoded, and are therefore not delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quarantine {
     /// Number of events in quarantine, at most [`MAX_COUNT`](Self::MAX_COUNT).
     pub count: u64,
@@ -35,11 +36,20 @@ impl Quarantine {
 
 /// An event that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QuarantinedEvent {
     /// The stored id, which can be malformed.
     pub id: String,
     /// The reason, in one sentence without a period.
     pub reason: String,
+}
+
+impl QuarantinedEvent {
+    /// Creates an event that cannot be decoded, for tests.
+    #[doc(hidden)]
+    pub fn new(id: &str, reason: &str) -> Self {
+        Self { id: id.into(), reason: reason.into() }
+    }
 }
 
 /// Body and request of a stored event.

@@ -13,13 +13,15 @@ use super::{
 /// use std::sync::Arc;
 /// use forum_api::store::{RateLimitStore, Stores};
 ///
-/// fn with_shared_budgets(stores: Stores, rate_limits: impl RateLimitStore + 'static) -> Stores {
-///     Stores { rate_limits: Arc::new(rate_limits), ..stores }
+/// fn with_shared_budgets(mut stores: Stores, rate_limits: impl RateLimitStore + 'static) -> Stores {
+///     stores.rate_limits = Arc::new(rate_limits);
+///     stores
 /// }
 /// ```
 #[derive(Clone)]
 #[doc(alias = "database")]
 #[doc(alias = "persistence")]
+#[non_exhaustive]
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
@@ -51,6 +53,7 @@ opaque_debug!(Stores);
 
 /// Stores of webhooks in one database: four trait objects, which only the library implements.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.
     pub outbox: Arc<dyn OutboxStore>,

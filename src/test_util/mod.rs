@@ -76,7 +76,7 @@ pub fn stores_in_memory() -> (Stores, crate::store::WebhookStores) {
 /// Returns an entry of the audit log, for store calls in tests that do not examine the log. It always has the same id.
 pub fn audit_entry() -> AuditEntry {
     AuditEntry {
-        id: AuditEntryId::from(1),
+        id: AuditEntryId::from_valid_text("aud_1".into()),
         occurred_at: Timestamp::from_millis(0),
         actor: AuditActor::SYSTEM,
         action: AuditAction::ENDPOINT_UPDATED,
@@ -106,7 +106,7 @@ pub const DUE_TIME_LIMITS: DueTimeLimits =
 #[doc(hidden)]
 pub fn endpoint() -> Endpoint {
     Endpoint {
-        id: EndpointId::from(1),
+        id: EndpointId::from_valid_text("whe_1".into()),
         url: "https://receiver.example".into(),
         topics: TopicSet { all: true, named: BTreeSet::new() },
         owner: UserId::from(1),
@@ -229,7 +229,8 @@ impl TestApi {
     }
 
     /// Sends a request unchanged.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> TestResponse {
+    pub async fn send(&self, request: Request<impl Into<Bytes>>) -> TestResponse {
+        let request = request.map(|body| Full::new(body.into()));
         let (head, body) = self.api.respond(request).await.into_parts();
         TestResponse {
             status: head.status.as_u16(),
@@ -331,7 +332,7 @@ impl<'a> IntoFuture for TestRequest<'a> {
 
     #[expect(clippy::expect_used, reason = "an invalid request fails the test")]
     fn into_future(self) -> BoxFuture<'a, TestResponse> {
-        let request = self.request.body(Full::new(self.body)).expect("a valid request");
+        let request = self.request.body(self.body).expect("a valid request");
         Box::pin(self.api.send(request))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Topic, TransportError};
+use super::{Event, Topic, TransportError};
 use crate::error::named_variants;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
@@ -42,6 +42,7 @@ impl DeliveryState {
 
 /// State, attempts and next attempt of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeliveryProgress {
     /// State of the delivery.
     pub state: DeliveryState,
@@ -146,6 +147,7 @@ impl Backoff {
 
 /// Delivery of one event to one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delivery {
     /// Id of the delivery, the same for each attempt. Sent as `x-forum-delivery`.
     pub id: DeliveryId,
@@ -161,9 +163,25 @@ pub struct Delivery {
     pub progress: DeliveryProgress,
 }
 
+impl Delivery {
+    /// Creates a delivery that is queued at `now`, for tests.
+    #[doc(hidden)]
+    pub fn queued(event: &Event, endpoint_id: EndpointId, now: Timestamp) -> Self {
+        Self {
+            id: DeliveryId::derive(&event.id, &endpoint_id),
+            event_id: event.id.clone(),
+            topic: event.topic.clone(),
+            endpoint_id,
+            created_at: now,
+            progress: DeliveryProgress::queued(now),
+        }
+    }
+}
+
 /// Record of an attempt, for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct AttemptRecord {
     /// Number of the attempt since the delivery was last queued, from 1. An attempt that is not
     /// counted does not increment the number: the next attempt has the same number.

@@ -7,6 +7,7 @@ use crate::model::{CLOCK_TOLERANCE, DAY, EndpointId, Timestamp, UserId};
 
 /// A registered receiver of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Endpoint {
     /// Id of the endpoint.
     pub id: EndpointId,
@@ -39,6 +40,7 @@ pub struct Endpoint {
 
 /// A secret that becomes active later.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PendingSecret {
     /// The new secret.
     pub secret: EncryptedSecret,

@@ -132,7 +132,7 @@ pub fn verify<'a>(
     }
     let signed: SignedNames<'_> =
         serde_json::from_slice(body).map_err(|_| VerifyError::InvalidBody)?;
-    if signed.delivery != delivery_id.as_str() {
+    if DeliveryId::parse(&signed.delivery).as_ref() != Ok(&delivery_id) {
         return Err(VerifyError::HeaderMismatch(DELIVERY));
     }
     if signed.topic != topic.as_str() {

@@ -80,14 +80,14 @@ pub struct EndpointWithSecret {
 /// responded with 204`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AttemptResult {
+pub struct AttemptReport {
     /// State of the delivery.
     pub state: DeliveryState,
     /// Record of the attempt; `None` if the delivery was withheld.
     pub last: Option<AttemptRecord>,
 }
 
-impl fmt::Display for AttemptResult {
+impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.last.as_ref().map_or_else(String::new, AttemptRecord::result);
         match self.state {
@@ -114,8 +114,8 @@ impl WebhookAdmin {
 
     /// Sets the resolver of the host names in new URLs. Default: [`SystemResolver`].
     #[must_use]
-    pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
-        Self { resolver, ..self }
+    pub fn resolver(self, resolver: impl Resolver) -> Self {
+        Self { resolver: Arc::new(resolver), ..self }
     }
 
     /// Sets the addresses of endpoints. Pass the same value in the settings of the worker's
@@ -138,7 +138,7 @@ impl WebhookAdmin {
     pub fn describe(&self, error: &AddressError) -> String {
         let remedy = self.address_remedy;
         match error {
-            AddressError::Private(..) if !remedy.is_empty() => format!("{error}; {remedy}"),
+            AddressError::Private { .. } if !remedy.is_empty() => format!("{error}; {remedy}"),
             other => other.to_string(),
         }
     }
@@ -468,14 +468,14 @@ impl WebhookAdmin {
         id: &DeliveryId,
         previous: Option<&AttemptRecord>,
         limit: Duration,
-    ) -> AdminResult<Option<AttemptResult>> {
+    ) -> AdminResult<Option<AttemptReport>> {
         let runtime = &*self.environment.runtime;
         let wait = async {
             while let Some((delivery, attempts)) = self.webhooks.deliveries.find(id).await? {
                 let last = attempts.into_iter().next_back();
                 let state = delivery.progress.state;
                 if !state.is_pending() || last.as_ref() != previous {
-                    return Ok(Some(AttemptResult { state, last }));
+                    return Ok(Some(AttemptReport { state, last }));
                 }
                 runtime.sleep(RESULT_POLL_INTERVAL).await;
             }

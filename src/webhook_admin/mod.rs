@@ -3,6 +3,6 @@
 mod admin;
 mod error;
 
-pub use admin::{AttemptResult, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+pub use admin::{AttemptReport, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 pub(crate) use error::AdminResult;
 pub use error::WebhookAdminError;

@@ -46,14 +46,14 @@ impl Worker {
     /// `transport`.
     pub fn builder(
         stores: WebhookStores,
-        authorizer: Arc<dyn Authorizer>,
+        authorizer: impl Authorizer,
         transport: impl Transport,
         environment: &Environment,
     ) -> WorkerBuilder {
         WorkerBuilder(WorkerContext {
             stores,
             pending_events: None,
-            authorizer,
+            authorizer: Arc::new(authorizer),
             transport: Arc::new(transport),
             environment: environment.clone(),
             settings: WorkerSettings::default(),

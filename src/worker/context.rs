@@ -106,7 +106,7 @@ impl WorkerContext {
             return None;
         }
         let request = RequestInfo::background(self.now());
-        let loading = self.authorizer.members_access(owners, &request);
+        let loading = self.authorizer.access_of_members(owners, &request);
         let access = self.with_step_timeout(loading).await;
         access.unwrap_or_else(|error| {
             tracing::warn!(error = %ErrorChain(&error), "failed to load endpoint owners' access together");

@@ -20,11 +20,10 @@ use bytes::Bytes;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::UserId;
 use forum_api::operation::{Body, Json, NoForum, Operation, Resource, Tag};
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::scope::Scope;
 use forum_api::store::Stores;
-use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ApiSettings, ForumApi, ForumApiBuilder};
+use forum_api::token::TokenRequest;
+use forum_api::{ApiSettings, Environment, ForumApi, ForumApiBuilder};
 use forum_api_mounts_older as older;
 use http::Response;
 use http_body_util::{BodyExt, Full};
@@ -123,8 +122,7 @@ async fn api(
     let owner = UserId::from(1);
     let scopes = [Scope::FORUMS_READ, Scope::POSTS_WRITE];
     let request = TokenRequest::new(&owner, &scopes);
-    let now = SystemClock.now();
-    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
+    let (token, _) = Environment::default().issue_token(&stores, request).await?;
     let notes = Arc::new(Notes::default());
     let tag = Tag::new("notes", "Notes of this test.");
     let create = Operation::post("/x/notes", "createNote", Scope::POSTS_WRITE)

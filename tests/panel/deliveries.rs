@@ -59,13 +59,10 @@ async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
     let fixture = PanelFixture::with_content().await;
     let retry = fixture.delivery_path("/retry");
     fixture.post_and_follow(&retry).await;
-    let not_sent = |record| AttemptRecord {
-        status: None,
-        error: Some(TransportError::not_sent("no such host")),
-        request_headers: None,
-        response_headers: None,
-        response_excerpt: None,
-        ..record
+    let not_sent = |record: &mut AttemptRecord| {
+        (record.status, record.error) = (None, Some(TransportError::not_sent("no such host")));
+        (record.request_headers, record.response_headers) = (None, None);
+        record.response_excerpt = None;
     };
     let state = DeliveryState::Retrying;
     fixture.end_attempt_with(state, not_sent).await;
@@ -243,8 +240,7 @@ async fn unreadable_events_are_shown() {
     }
     let change = |quarantine: &mut Quarantine| {
         quarantine.count = 2;
-        quarantine.latest =
-            vec![QuarantinedEvent { id: "evt <b>".into(), reason: "the id is malformed".into() }];
+        quarantine.latest = vec![QuarantinedEvent::new("evt <b>", "the id is malformed")];
     };
     fixture.interceptor.on_result("outbox.quarantined", change);
     for path in pages {

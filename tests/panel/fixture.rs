@@ -205,7 +205,7 @@ impl PanelFixture {
         let mut settings = PanelSettings::default();
         settings.base_path = base_path.into();
         let wrapped = interceptor.stores(&stores);
-        let panel = Panel::builder(members.clone(), wrapped, admin, &environment);
+        let panel = Panel::builder(members.clone(), wrapped, &environment).webhooks(admin);
         Self {
             panel: panel.settings(settings).build().unwrap(),
             members,
@@ -245,10 +245,16 @@ impl PanelFixture {
         self.node_builder_in(Environment::default().clock(self.clock.clone()))
     }
 
+    /// Creates a panel without webhooks with the same stores of the API.
+    pub fn node_without_webhooks(&self) -> Panel {
+        let environment = Environment::default().clock(self.clock.clone());
+        Panel::builder(self.members.clone(), self.stores.clone(), &environment).build().unwrap()
+    }
+
     pub fn node_builder_in(&self, environment: Environment) -> PanelBuilder {
         let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let stores = self.stores.clone();
-        Panel::builder(self.members.clone(), stores, admin, &environment)
+        Panel::builder(self.members.clone(), stores, &environment).webhooks(admin)
     }
 
     pub async fn send(
@@ -394,30 +400,32 @@ impl PanelFixture {
 
     /// Settles the due delivery with this state.
     pub async fn end_attempt(&self, state: DeliveryState) {
-        self.end_attempt_with(state, |record| record).await;
+        self.end_attempt_with(state, |_| {}).await;
     }
 
     /// Settles the due delivery with this state and a changed record.
     pub async fn end_attempt_with(
         &self,
         state: DeliveryState,
-        change: impl FnOnce(AttemptRecord) -> AttemptRecord,
+        change: impl FnOnce(&mut AttemptRecord),
     ) {
         let now = self.clock.now();
         let deliveries = &self.webhooks.deliveries;
         let claimed = deliveries.claim(&claim_request(1), now).await.unwrap();
         let due_at = now.saturating_add(Duration::from_secs(30));
-        let progress =
-            DeliveryProgress { state, attempts: 6, due_at: state.is_pending().then_some(due_at) };
-        let attempt = AttemptRecord {
-            started_at: now,
-            duration_ms: 17,
-            response_excerpt: Some(RESPONSE_EXCERPT.into()),
-            request_headers: Some(REQUEST_HEADERS.into()),
-            response_headers: Some(RESPONSE_HEADERS.into()),
-            ..attempt_record(6)
-        };
-        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(change(attempt)));
+        let mut progress = DeliveryProgress::queued(due_at);
+        (progress.state, progress.attempts) = (state, 6);
+        if !state.is_pending() {
+            progress.due_at = None;
+        }
+        let mut attempt = attempt_record(6);
+        attempt.started_at = now;
+        attempt.duration_ms = 17;
+        attempt.response_excerpt = Some(RESPONSE_EXCERPT.into());
+        attempt.request_headers = Some(REQUEST_HEADERS.into());
+        attempt.response_headers = Some(RESPONSE_HEADERS.into());
+        change(&mut attempt);
+        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
@@ -431,7 +439,8 @@ impl PanelFixture {
     /// Returns all stored data as text, for comparisons.
     pub async fn snapshot(&self) -> String {
         let endpoints = self.webhooks.endpoints.list().await.unwrap();
-        let filter = DeliveryFilter { limit: 1_000, ..DeliveryFilter::default() };
+        let mut filter = DeliveryFilter::default();
+        filter.limit = 1_000;
         let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
         format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
     }

@@ -6,8 +6,6 @@ use std::time::Duration;
 use forum_api::Environment;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::store::Stores;
-use forum_api::test_util::stores_in_memory;
-use forum_api::webhook_admin::WebhookAdmin;
 
 use crate::fixture::{ADMIN, Members, PanelFixture, Response, URL};
 
@@ -76,6 +74,21 @@ async fn an_empty_list_shows_the_next_step() {
 }
 
 #[tokio::test]
+async fn a_panel_without_webhooks_has_only_the_other_pages() {
+    let mut fixture = PanelFixture::with_content().await;
+    let ids = [fixture.endpoint_path(""), fixture.delivery_path("")];
+    fixture.panel = fixture.node_without_webhooks();
+    for path in ["/panel/usage", "/panel/tokens", "/panel/audit"] {
+        let page = fixture.get(path).await;
+        assert!(!page.contains("/panel/webhooks") && !page.contains("/panel/deliveries"), "{path}");
+    }
+    let pages = ["/panel/webhooks", "/panel/webhooks/new", "/panel/deliveries"];
+    for path in pages.into_iter().chain(ids.iter().map(String::as_str)) {
+        assert_eq!(fixture.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_base_path_redirects_to_the_usage_and_matches_whole_segments() {
     let fixture = PanelFixture::new().await;
     for path in ["/panel", "/panel/"] {
@@ -106,10 +119,8 @@ fn build_rejects_each_setting_out_of_bounds() {
         let mut settings = PanelSettings::default();
         change(&mut settings);
         let environment = Environment::default();
-        let admin = WebhookAdmin::new(stores_in_memory().1, &environment);
         let members = Arc::new(Members::default());
-        let stores = Stores::in_memory();
-        let panel = Panel::builder(members, stores, admin, &environment).settings(settings);
+        let panel = Panel::builder(members, Stores::in_memory(), &environment).settings(settings);
         assert_eq!(panel.build().unwrap_err().setting(), *setting);
     }
 }

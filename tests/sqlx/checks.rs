@@ -15,13 +15,14 @@ use std::sync::{Arc, LazyLock, Mutex};
 use forum_api::async_trait;
 use forum_api::conformance::FixtureResult;
 use forum_api::conformance::stores::{StoreFactory, run_all};
+use forum_api::Environment;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, OverloadedError,
     RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{EventId, Forum, ForumId, Page, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::scope::Scope;
 use forum_api::store::postgres::{
     Columns, LeaseClock, Parameter, PostgresDriver, check_session, migrate, schema_status,
 };
@@ -29,8 +30,8 @@ use forum_api::store::{
     IdempotencyNamespace, IdempotentRequest, SchemaStatus, Stores, WebhookStores,
 };
 use forum_api::test_util::TestApi;
-use forum_api::token::{Lookup, TokenRecord, TokenRequest, issue_token};
-use forum_api::webhook::{Event, EventMeta, Topic};
+use forum_api::token::{Lookup, TokenRecord, TokenRequest};
+use forum_api::webhook::{Event, Topic};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tracing_subscriber::filter::LevelFilter;
@@ -391,7 +392,8 @@ async fn errors_have_no_values<H: Host>() {
 }
 
 fn event(id: &str) -> Event {
-    let meta = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
+    let now = SystemClock.now();
+    let meta = RequestInfo::background(now).event(now).unwrap();
     let mut event = Event::new(Topic::from_static("post.greeted"), meta, None, &json!({}));
     event.id = EventId::parse(id).unwrap();
     event
@@ -418,11 +420,10 @@ async fn a_token_is_found<H: Host>() {
     let schemas = Schemas::<H>::new();
     let (host, _) = schemas.tables(SIZE).await;
     let driver = host.driver();
-    let tokens = Stores::in_postgres(&driver).tokens;
+    let stores = Stores::in_postgres(&driver);
     let owner = UserId::from(7);
     let request = TokenRequest::new(&owner, &[Scope::POSTS_READ]);
-    let now = SystemClock.now();
-    let (_, token) = issue_token(&*tokens, &OsRandom, Surface::Full, request, now).await.unwrap();
+    let (_, token) = Environment::default().issue_token(&stores, request).await.unwrap();
     assert_eq!(host.find_token(&lookup()).await, None);
     assert_eq!(host.find_token(&token.lookup).await, Some(token));
 }

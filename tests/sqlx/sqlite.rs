@@ -5,14 +5,16 @@
 
 use std::error::Error;
 
+use forum_api::Environment;
+use forum_api::host::RequestInfo;
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::scope::Scope;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::sqlite_schema::MIGRATIONS;
 use forum_api::store::{SchemaStatus, Stores, WebhookStores};
-use forum_api::token::{TokenRequest, issue_token};
-use forum_api::webhook::{Event, EventMeta, Topic};
+use forum_api::token::TokenRequest;
+use forum_api::webhook::{Event, Topic};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{Executor, Row, SqlitePool};
@@ -35,13 +37,12 @@ async fn main() -> Result<()> {
     let database =
         Database::open_unmigrated(&DatabasePath::File { path: path.into(), create: false })?;
     assert_eq!(database.schema_status().await?, SchemaStatus::UpToDate);
-    let tokens = Stores::in_sqlite(&database).tokens;
+    let stores = Stores::in_sqlite(&database);
     let owner = UserId::from(7);
     let scopes = [Scope::POSTS_READ];
     let request = TokenRequest::new(&owner, &scopes);
-    let now = SystemClock.now();
-    let (_, token) = issue_token(&*tokens, &OsRandom, Surface::Full, request, now).await?;
-    assert_eq!(tokens.find(&token.lookup).await?, Some(token));
+    let (_, token) = Environment::default().issue_token(&stores, request).await?;
+    assert_eq!(stores.tokens.find(&token.lookup).await?, Some(token));
     let outbox = WebhookStores::in_sqlite(&database).outbox;
     let pending = outbox.pending(10).await?;
     assert_eq!(pending, [event]);
@@ -69,7 +70,8 @@ async fn write_post(pool: &SqlitePool, body: &str) -> Result<Event> {
     let insert = sqlx::query("INSERT INTO posts (body) VALUES (?1)").bind(body);
     insert.execute(&mut *transaction).await?;
 
-    let meta = EventMeta::new(&OsRandom, SystemClock.now())?;
+    let now = SystemClock.now();
+    let meta = RequestInfo::background(now).event(now)?;
     let data = json!({ "body": body });
     let event = Event::new(Topic::from_static("post.greeted"), meta, None, &data);
     let mut insert = sqlx::query(Event::INSERT_SQL);

@@ -46,10 +46,10 @@ impl StoreFactory for Backend {
 
 /// Returns stores in memory, and stores of webhooks in another database.
 fn in_memory() -> (Stores, WebhookStores) {
-    let stores = Stores::in_memory();
+    let mut stores = Stores::in_memory();
     let (others, webhooks) = stores_in_memory();
-    let audit = Arc::new(TwoLogs(stores.audit, others.audit));
-    (Stores { audit, ..stores }, webhooks)
+    stores.audit = Arc::new(TwoLogs(stores.audit, others.audit));
+    (stores, webhooks)
 }
 
 /// Lists the entries of two logs. Adds up the counts of an entry that is in both.
@@ -110,8 +110,8 @@ backends! {
         (stores(&pool), webhooks(&pool))
     });
     redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
-        let rate_limits = Arc::new(node(&prefix()).await);
-        let (stores, webhooks) = in_memory();
-        (Stores { rate_limits, ..stores }, webhooks)
+        let (mut stores, webhooks) = in_memory();
+        stores.rate_limits = Arc::new(node(&prefix()).await);
+        (stores, webhooks)
     });
 }

@@ -23,8 +23,12 @@ use tempfile::TempDir;
 /// Length of the leases of [`claim`], in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 
-pub(crate) const DELIVERED: DeliveryProgress =
-    DeliveryProgress { state: DeliveryState::Delivered, attempts: 1, due_at: None };
+/// Returns the progress after the first attempt, which ended the delivery in this state.
+pub(crate) fn ended(state: DeliveryState) -> DeliveryProgress {
+    let mut progress = DeliveryProgress::queued(at(0));
+    (progress.state, progress.attempts, progress.due_at) = (state, 1, None);
+    progress
+}
 
 pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Runtime::new().unwrap().block_on(test);
@@ -92,11 +96,10 @@ pub(crate) fn keyed_request(key: &str) -> IdempotentRequest {
 }
 
 pub(crate) fn endpoint(number: u64) -> Endpoint {
-    Endpoint {
-        id: EndpointId::parse(&format!("whe_{number}")).unwrap(),
-        created_at: at(0),
-        ..test_util::endpoint()
-    }
+    let mut endpoint = test_util::endpoint();
+    endpoint.id = EndpointId::parse(&format!("whe_{number}")).unwrap();
+    endpoint.created_at = at(0);
+    endpoint
 }
 
 pub(crate) fn event(number: u64) -> Event {

@@ -12,10 +12,10 @@ use forum_api::store::{PendingEventStore, Stores, WebhookStores};
 use forum_api::test_util::stores_in_memory;
 use forum_api::webhook::Event;
 
-/// A map from the number of an event to its texts.
+/// A map from the number of an event to its JSON.
 #[derive(Default)]
 pub(crate) struct KeyValueEvents {
-    rows: Mutex<BTreeMap<u64, [String; 6]>>,
+    rows: Mutex<BTreeMap<u64, String>>,
     fault: Fault,
 }
 
@@ -36,24 +36,24 @@ enum Fault {
 impl PendingEventStore for KeyValueEvents {
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
         let mut rows = self.rows.lock().unwrap();
-        let mut texts: Vec<_> = rows.values().cloned().collect();
+        let decoded = rows.values().map(|json| serde_json::from_str(json).or_internal());
+        let mut events: Vec<Event> = decoded.collect::<Result<_, _>>()?;
         match self.fault {
-            Fault::NewestFirst => texts.reverse(),
-            Fault::LosesForums => texts.iter_mut().for_each(|row| row[3].clear()),
+            Fault::NewestFirst => events.reverse(),
+            Fault::LosesForums => events.iter_mut().for_each(|event| event.forum_id = None),
             Fault::NewIdOnEachRead => {
-                for (row, read) in texts.iter_mut().zip(rows.values_mut()) {
-                    read[0].push('x');
-                    row[0].clone_from(&read[0]);
+                for (event, row) in events.iter_mut().zip(rows.values_mut()) {
+                    event.id = EventId::parse(&format!("{}x", event.id)).or_internal()?;
+                    *row = serde_json::to_string(event).or_internal()?;
                 }
             }
             Fault::RemovesWhenRead => rows.clear(),
             _ => {}
         }
         if self.fault != Fault::IgnoresLimit {
-            texts.truncate(limit as usize);
+            events.truncate(limit as usize);
         }
-        let events = texts.into_iter().map(Event::from_insert_parameters);
-        events.map(|event| event.or_internal()).collect()
+        Ok(events)
     }
 
     async fn remove(&self, ids: &[EventId]) -> BackendResult<()> {
@@ -61,7 +61,10 @@ impl PendingEventStore for KeyValueEvents {
         rows.retain(|_, row| match self.fault {
             Fault::RemovesAll => false,
             Fault::RemovesNone => true,
-            _ => !ids.iter().any(|id| id.to_string() == row[0]),
+            _ => {
+                let event: Event = serde_json::from_str(row).unwrap();
+                !ids.contains(&event.id)
+            }
         });
         Ok(())
     }
@@ -72,7 +75,7 @@ impl PendingEventFixture for KeyValueEvents {
     async fn insert(&self, event: &Event) -> FixtureResult<()> {
         let mut rows = self.rows.lock().unwrap();
         let number = rows.last_key_value().map_or(0, |(last, _)| last + 1);
-        rows.insert(number, event.insert_parameters());
+        rows.insert(number, serde_json::to_string(event)?);
         Ok(())
     }
 }

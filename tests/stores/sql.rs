@@ -3,11 +3,12 @@
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::{QueueStats, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{DUE_TIME_LIMITS, attempt_record, audit_entry};
+use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
 use crate::fixture::{
-    DELIVERED, LEASE, add, at, claim, claim_all, endpoint, event, hold_write, keyed_request, path,
+    LEASE, add, at, claim, claim_all, ended, endpoint, event, hold_write, keyed_request, path,
     queue, temp_database,
 };
 use crate::sql_fixture::Sql;
@@ -195,7 +196,8 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     queue(webhooks, [event(1)], &endpoints).await;
     let deliveries = &webhooks.deliveries;
     let claims = claim_all(webhooks, at(0)).await;
-    let settle = |one| Settlement::new(one, DELIVERED, Some(attempt_record(1)));
+    let settle =
+        |one| Settlement::new(one, ended(DeliveryState::Delivered), Some(attempt_record(1)));
     let settlements: Vec<_> = claims.deliveries.iter().map(settle).collect();
     let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
     assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));

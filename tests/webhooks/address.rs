@@ -39,8 +39,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(allowed: impl Into<AllowedAddresses>) -> Self {
-        let allowed = allowed.into();
+    fn new(allowed: AllowedAddresses) -> Self {
         let mut settings = settings(LONG_TIMEOUT);
         settings.connect_timeout = SHORT_TIMEOUT * 3;
         settings.allowed_addresses = allowed;
@@ -74,9 +73,9 @@ impl Sender {
 async fn a_forbidden_address_is_rejected_as_a_literal_and_by_name() {
     let trap = ScriptedReceiver::new(OK).await;
     let by_name = trap.url("http://receiver.test");
-    for allow_private_addresses in [false, true] {
-        let sender = Sender::new(allow_private_addresses);
-        let private = all(PRIVATE).filter(|_| !allow_private_addresses);
+    for allowed in [AllowedAddresses::Public, AllowedAddresses::Private] {
+        let sender = Sender::new(allowed);
+        let private = all(PRIVATE).filter(|_| allowed == AllowedAddresses::Public);
         for address in all(FORBIDDEN).chain(private) {
             let literal = trap.url(&format!("http://{}", host(address)));
             let unused = FakeResolver::resolving_to(&[]);
@@ -122,7 +121,7 @@ async fn a_local_board_allows_loopback_only() {
 #[tokio::test]
 async fn an_address_has_its_class_in_every_notation() {
     let trap = ScriptedReceiver::new(OK).await;
-    let sender = Sender::new(false);
+    let sender = Sender::new(AllowedAddresses::Public);
     let names = FakeResolver::resolving_to(&[]);
     for (kind, hosts) in NOTATIONS {
         for host in *hosts {
@@ -142,7 +141,7 @@ async fn an_address_has_its_class_in_every_notation() {
 
 #[tokio::test]
 async fn an_invalid_url_is_rejected_without_resolution() {
-    let sender = Sender::new(true);
+    let sender = Sender::new(AllowedAddresses::Private);
     let names = FakeResolver::resolving_to(&["127.0.0.1"]);
     for (reason, urls) in INVALID {
         for url in *urls {
@@ -162,8 +161,8 @@ async fn an_invalid_url_is_rejected_without_resolution() {
 #[tokio::test]
 async fn public_addresses_and_names_are_accepted() {
     let names = FakeResolver::resolving_to(&["1.1.1.1"]);
-    let strict = Sender::new(false);
-    let lenient = Sender::new(true);
+    let strict = Sender::new(AllowedAddresses::Public);
+    let lenient = Sender::new(AllowedAddresses::Private);
     let hosts = PUBLIC.iter().map(|address| host(address));
     let literals = hosts.map(|host| format!("https://{host}/hook"));
     for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
@@ -179,7 +178,7 @@ async fn public_addresses_and_names_are_accepted() {
 #[tokio::test]
 async fn a_name_that_does_not_resolve_yet_is_accepted() {
     let names = FakeResolver::with_results(&[&[], &["8.8.8.8"]]);
-    let sender = Sender::new(false);
+    let sender = Sender::new(AllowedAddresses::Public);
     let url = sender.register("https://receiver.test/", &names).await;
     let addresses = url.unwrap().resolve(&*names).await.unwrap();
     assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
@@ -209,18 +208,18 @@ async fn a_name_is_checked_at_each_attempt() {
         &not_sent("the address 169.254.169.254 is cloud metadata, which is never allowed");
 
     let results: &[&[&str]] = &[&["8.8.8.8"], &["127.0.0.1"]];
-    let outcomes = send_twice(Sender::new(false), results, &trap).await;
+    let outcomes = send_twice(Sender::new(AllowedAddresses::Public), results, &trap).await;
     assert_eq!(outcomes, [loopback; 2].map(ToOwned::to_owned));
     assert_eq!(trap.connections(), 0);
 
     // 2d00::/8 is not allocated.
     let results: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
-    let [first, second] = send_twice(Sender::new(false), results, &trap).await;
+    let [first, second] = send_twice(Sender::new(AllowedAddresses::Public), results, &trap).await;
     assert!(first.starts_with(&not_sent("cannot connect")), "{first}");
     assert_eq!((&second, trap.connections()), (loopback, 0));
 
     let results: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];
-    let outcomes = send_twice(Sender::new(true), results, &trap).await;
+    let outcomes = send_twice(Sender::new(AllowedAddresses::Private), results, &trap).await;
     assert_eq!(outcomes, ["200", metadata]);
     assert_eq!(trap.connections(), 1);
 }
@@ -229,13 +228,13 @@ async fn a_name_is_checked_at_each_attempt() {
 async fn only_the_allowed_addresses_of_a_name_are_used() {
     let receiver = ScriptedReceiver::new(OK).await;
     let mixed = ["169.254.169.254", "fd00:ec2::254", "127.0.0.1", "0.0.0.0"];
-    let outcomes = send_twice(Sender::new(true), &[&mixed], &receiver).await;
+    let outcomes = send_twice(Sender::new(AllowedAddresses::Private), &[&mixed], &receiver).await;
     assert_eq!(outcomes, ["200"; 2]);
     assert_eq!(receiver.connections(), 2);
 
     let names =
         FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
-    let url = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
+    let url = EndpointUrl::parse("http://receiver.test:81", AllowedAddresses::Public).unwrap();
     let expected =
         ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"].map(|address| address.parse::<SocketAddr>().unwrap());
     assert_eq!(url.resolve(&*names).await.unwrap(), expected);
@@ -248,7 +247,7 @@ async fn at_most_eight_addresses_are_used_with_both_families_in_turn() {
     let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
     let names =
         FakeResolver::resolving_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
-    let url = EndpointUrl::parse("http://receiver.test", false).unwrap();
+    let url = EndpointUrl::parse("http://receiver.test", AllowedAddresses::Public).unwrap();
     let sockets = url.resolve(&*names).await.unwrap();
     let resolved = sockets.iter().map(|socket| socket.ip().to_string());
     let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
@@ -260,18 +259,19 @@ proptest! {
     fn any_visible_path_and_query_is_accepted(text in "[^#\\s\\p{C}]{0,100}") {
         prop_assume!(!text.chars().any(|letter| is_blank(&letter.to_string())));
         let url = format!("https://example.org/{text}");
-        prop_assert!(EndpointUrl::parse(&url, false).is_ok());
+        prop_assert!(EndpointUrl::parse(&url, AllowedAddresses::Public).is_ok());
     }
 
     #[test]
     fn a_numeric_notation_has_the_class_of_its_address(number: u32, allow_private_addresses: bool) {
+        let allowed = if allow_private_addresses { AllowedAddresses::Private } else { AllowedAddresses::Public };
         let expected = match classify_address(Ipv4Addr::from(number).into()) {
             AddressClass::Public => true,
             AddressClass::Private(_) => allow_private_addresses,
             AddressClass::Forbidden(_) => false,
         };
         for url in [format!("http://{number}"), format!("http://{number:#x}"), format!("http://0{number:o}")] {
-            prop_assert_eq!(EndpointUrl::parse(&url, allow_private_addresses).is_ok(), expected, "{}", url);
+            prop_assert_eq!(EndpointUrl::parse(&url, allowed).is_ok(), expected, "{}", url);
         }
     }
 }

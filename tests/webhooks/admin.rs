@@ -9,9 +9,7 @@ use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
 use forum_api::store::{AuditFilter, DeliveryFilter, Settlement, WebhookStores};
 use forum_api::test_util::{Intervention, StoreInterceptor, claim_request, stores_in_memory};
-use forum_api::webhook::{
-    DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
-};
+use forum_api::webhook::{DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic};
 use forum_api::webhook_admin::{EndpointUpdate, NewEndpoint, WebhookAdmin, WebhookAdminError};
 use tokio::sync::Barrier;
 
@@ -139,12 +137,10 @@ async fn a_change_keeps_omitted_values() {
         ..EndpointUpdate::default()
     };
     let changed = admin.update(&id, changes, &BY).await.unwrap();
-    let expected = Endpoint {
-        url: "https://other.example/".into(),
-        owner: UserId::from(2),
-        version: before.version + 1,
-        ..before
-    };
+    let mut expected = before;
+    expected.url = "https://other.example/".into();
+    expected.owner = UserId::from(2);
+    expected.version += 1;
     assert_eq!(changed, expected);
     assert_eq!(changed, find(&webhooks, &id).await);
     let refused = admin.update(&id, url_update("http://127.0.0.1/"), &BY).await;
@@ -245,11 +241,9 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     assert_eq!(admin.retry_dead(&id, &BY).await.unwrap(), u64::from(MANY));
     let calls = calls.take_counts()["deliveries.retry_dead"];
     assert_eq!(calls, 4, "500 in one call");
-    let dead = DeliveryFilter {
-        state: Some(DeliveryState::Dead),
-        limit: u32::MAX,
-        ..DeliveryFilter::default()
-    };
+    let mut dead = DeliveryFilter::default();
+    dead.state = Some(DeliveryState::Dead);
+    dead.limit = u32::MAX;
     let left = webhooks.deliveries.list(&dead).await.unwrap();
     assert!(left.len() == 1 && left[0].0.endpoint_id == other);
     fail_all(&webhooks).await;
@@ -292,7 +286,8 @@ async fn fail_all(webhooks: &WebhookStores) {
     let all = claim_request(u32::MAX);
     let claims = webhooks.deliveries.claim(&all, after(10_000)).await.unwrap();
     for claimed in claims.deliveries {
-        let dead = DeliveryProgress { state: DeliveryState::Dead, attempts: 6, due_at: None };
+        let mut dead = claimed.delivery.progress;
+        (dead.state, dead.attempts, dead.due_at) = (DeliveryState::Dead, 6, None);
         let settlement = Settlement::new(&claimed, dead, None);
         let settled = webhooks.deliveries.settle(&[settlement], after(10_001)).await;
         assert_eq!(settled.unwrap().len(), 1);

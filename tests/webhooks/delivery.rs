@@ -50,11 +50,10 @@ fn an_outcome_determines_state_attempts_and_delay() {
     for (failures, outcome, state, attempts, wait) in TABLE {
         let before = vec![NoResponse; *failures];
         let progress = after_outcomes(&[before.as_slice(), &[*outcome]].concat());
-        let expected = DeliveryProgress {
-            state: *state,
-            attempts: *attempts,
-            due_at: wait.map(|seconds| after(seconds * 1000)),
-        };
+        let mut expected = DeliveryProgress::queued(after(0));
+        expected.state = *state;
+        expected.attempts = *attempts;
+        expected.due_at = wait.map(|seconds| after(seconds * 1000));
         assert_eq!(progress, expected, "{outcome:?} after {failures} failures");
         if !state.is_pending() {
             let later = progress.after_attempt(Responded(500), &Backoff::default(), after(9), 0.0);

@@ -1,6 +1,6 @@
 //! Sample endpoint, event and signed requests.
 
-use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use forum_api::model::{DeliveryId, EventId, Timestamp};
 use forum_api::test_util;
 use forum_api::webhook::{
     Endpoint, Event, PlaintextCipher, SecretCipher, SignedRequest, Topic, WebhookSecret,
@@ -21,14 +21,11 @@ pub fn secret(letter: &str) -> WebhookSecret {
 
 /// Returns an endpoint with the secret of this letter.
 pub fn endpoint(letter: &str) -> Endpoint {
-    let id = EndpointId::parse("whe_1").unwrap();
-    Endpoint {
-        secret: PlaintextCipher.encrypt(&secret(letter), &id).unwrap(),
-        id,
-        url: "https://receiver.example/hook".into(),
-        created_at: after(0),
-        ..test_util::endpoint()
-    }
+    let mut endpoint = test_util::endpoint();
+    endpoint.url = "https://receiver.example/hook".into();
+    endpoint.created_at = after(0);
+    endpoint.secret = PlaintextCipher.encrypt(&secret(letter), &endpoint.id).unwrap();
+    endpoint
 }
 
 /// Signs a delivery of this body at [`START`].

@@ -6,9 +6,8 @@ use std::time::Duration;
 use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
 use forum_api::host::BoxError;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::store::Stores;
-use forum_api::token::{Expiry, TokenRequest, issue_token};
+use forum_api::token::{Expiry, TokenRequest};
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
@@ -39,13 +38,12 @@ async fn main() -> Result<(), BoxError> {
 
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
-    let scopes = added::environment().scopes();
+    let environment = added::environment();
     let owner = member.into();
-    let wanted = Vec::from_iter(scopes.iter());
+    let wanted = Vec::from_iter(environment.scopes().iter());
     let request =
         TokenRequest::new(&owner, &wanted).label("first steps").expiry(Expiry::from_days(1)?);
-    let tokens = Stores::in_postgres(&club.pool).tokens;
-    let now = SystemClock.now();
-    let (token, _) = issue_token(&tokens, &OsRandom, scopes, request, now).await?;
+    let stores = Stores::in_postgres(&club.pool);
+    let (token, _) = environment.issue_token(&stores, request).await?;
     Ok(token.expose_secret().to_owned())
 }

@@ -140,7 +140,8 @@ impl Server {
         if !retention.is_zero() {
             board = board.with_feed();
         }
-        let stores = Stores { rate_limits, ..board.database.stores() };
+        let mut stores = board.database.stores();
+        stores.rate_limits = rate_limits;
         let mut settings = api_settings(options);
         let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
         settings.board = rules.settings.describe();
@@ -153,8 +154,8 @@ impl Server {
             &base_url,
             stores.rate_limits.clone(),
         );
-        let admin_auth = Arc::new(sign_in.clone());
-        let panel = Panel::builder(admin_auth, stores.clone(), webhook_admin, &environment)
+        let panel = Panel::builder(sign_in.clone(), stores.clone(), &environment)
+            .webhooks(webhook_admin)
             .settings(panel_settings(options, &base_url));
         let mut api = ForumApi::builder(Arc::new(board.clone()), stores)
             .environment(&environment)
@@ -285,7 +286,8 @@ fn reference(options: &ServeArgs, api: &ForumApi) -> BoardResult<ReferencePage> 
     settings.accent_color = options.accent_color.clone().unwrap_or_default();
     settings.board_url = "/".into();
     settings.panel_url = PANEL.into();
-    Ok(ReferencePage::with_settings(DOCS, API, &api.openapi(), &settings).or_internal()?)
+    settings.base_path = DOCS.into();
+    Ok(ReferencePage::new(api, settings).or_internal()?)
 }
 
 /// Returns the path of a SQLite database, or the URL of another one without its password.

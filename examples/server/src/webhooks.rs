@@ -102,7 +102,7 @@ pub fn refusal_for(id: &EndpointId, error: WebhookAdminError) -> BoardError {
 pub fn refusal(error: WebhookAdminError) -> BoardError {
     match error {
         WebhookAdminError::Backend(source) => BoardError::Internal(source),
-        WebhookAdminError::Address(private @ AddressError::Private(..)) => {
+        WebhookAdminError::Address(private @ AddressError::Private { .. }) => {
             BoardError::validation("url", format!("{private}; {ADDRESS_REMEDY}"))
         }
         WebhookAdminError::UnknownTopic(unknown) => {

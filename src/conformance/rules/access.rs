@@ -9,7 +9,7 @@ use crate::token::{Lookup, TokenRequest, issue_token};
 use std::sync::Arc;
 
 board_rules! {
-    mod access;
+    mod access, __rules_access;
 
     /// A forum that is hidden between two requests is not found by the second one, and is found again once it is shown.
     async fn revoked_access_is_effective_at_once(suite: &Suite) -> TestResult {
@@ -148,7 +148,7 @@ board_rules! {
         check!(absent.is_none(), "no token has the lookup {}", Lookup::DUMMY)
     }
 
-    /// `members_access` returns the access that `member_access` returns for each of the members, also after a change.
+    /// `access_of_members` returns the access that `member_access` returns for each of the members, also after a change.
     /// Members without access are omitted.
     async fn the_access_of_several_members_is_that_of_each(suite: &Suite) -> TestResult {
         suite.require(Capability::BatchAccess)?;
@@ -182,7 +182,7 @@ board_rules! {
         bob.get_member(&alice.name_ref()).await.expect_path_not_found()
     }
 
-    /// While the board is offline, the access of all callers except administrators has `deny_offline(true)`.
+    /// While the board is offline, the access of all callers except administrators has `board_offline(true)`.
     async fn only_administrators_have_access_while_offline(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         let callers = [
@@ -194,7 +194,7 @@ board_rules! {
         for (caller, can_be_denied) in callers.into_iter().chain(guest) {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
-                let locked_out = caller.access().await?.map(|access| access.deny_offline);
+                let locked_out = caller.access().await?.map(|access| access.board_offline);
                 check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?} while offline is {offline}")?;
             }
         }
@@ -223,14 +223,14 @@ board_rules! {
     }
 }
 
-/// Compares `members_access` with `member_access`.
+/// Compares `access_of_members` with `member_access`.
 async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> TestResult {
     let request = RequestInfo::background(suite.now());
     let authorizer = suite.fixture.board().authorizer;
     let mut found = authorizer
-        .members_access(owners, &request)
+        .access_of_members(owners, &request)
         .await?
-        .ok_or(BoxError::from("`members_access` returned `None`"))?;
+        .ok_or(BoxError::from("`access_of_members` returned `None`"))?;
     for owner in owners {
         let access = [found.remove(owner), suite.access_of(owner).await?];
         let [access, expected] = access.map(|access| summary(access, forums));
@@ -258,14 +258,15 @@ impl LoaderFixture<'_> {
     /// Compares `load_token` with the separate calls.
     async fn check(&self, tokens: &[(Lookup, UserId)], forums: &[ForumId]) -> TestResult {
         for (lookup, owner) in tokens {
-            let (record, load_access) = self.authorizer.load_token(lookup).await?.unzip();
+            let loaded = self.authorizer.load_token(lookup).await?;
+            let record = loaded.as_ref().map(|loaded| &loaded.record);
             let stored = self.tokens.find(lookup).await?;
-            check_eq!(record, stored, "the token of {owner}")?;
+            check_eq!(record, stored.as_ref(), "the token of {owner}")?;
             let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
-            let Some(load_access) = load_access else {
+            let Some(loaded) = loaded else {
                 continue;
             };
-            let access = load_access(&request);
+            let access = (loaded.owner_access)(&request);
             let expected = self.suite.access_of(owner).await?;
             let [access, expected] = [access, expected].map(|access| summary(access, forums));
             check_eq!(access, expected, "the access of {owner}")?;
@@ -280,7 +281,7 @@ fn summary(access: Option<Access>, forums: &[ForumId]) -> Option<(Vec<&ForumId>,
     let access = access?;
     let is_visible = |forum: &&ForumId| access.visible_forums.contains(forum);
     let visible = forums.iter().filter(is_visible);
-    Some((visible.collect(), access.deny_offline))
+    Some((visible.collect(), access.board_offline))
 }
 
 /// Checks whether `caller` can delete a reply of `author` in the forum.

@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod approval;
+    mod approval, __rules_approval;
 
     /// An approved reply is visible to all callers and counted.
     async fn an_approved_reply_is_public(suite: &Suite) -> TestResult {

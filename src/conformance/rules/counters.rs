@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod counters;
+    mod counters, __rules_counters;
 
     /// The deletion and the restoration of a reply update the counts, the last post and the last activity immediately.
     async fn deleting_and_restoring_a_reply_updates_the_counts(suite: &Suite) -> TestResult {

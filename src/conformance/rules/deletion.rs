@@ -4,7 +4,7 @@ use super::*;
 use crate::host::ResourceRef;
 
 board_rules! {
-    mod deletion;
+    mod deletion, __rules_deletion;
 
     /// Only moderators see a deleted post, except for its place on a board that leaves places. For moderators a second
     /// deletion is a conflict. Other callers do not find the post. On a board without soft deletion no caller finds

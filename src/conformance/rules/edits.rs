@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod edits;
+    mod edits, __rules_edits;
 
     /// An edit changes the body, `editedAt` and `editedBy`.
     async fn an_edit_changes_the_post(suite: &Suite) -> TestResult {

@@ -9,7 +9,7 @@ use super::*;
 use crate::webhook::{Event, Topic};
 
 board_rules! {
-    mod event_payload;
+    mod event_payload, __rules_event_payload;
 
     /// A post event contains the post and its thread as a reader finds both afterwards, even if a moderator made the
     /// edit.

@@ -7,7 +7,7 @@ use super::*;
 use crate::webhook::Topic;
 
 board_rules! {
-    mod events;
+    mod events, __rules_events;
 
     /// A new thread emits two events, `thread.created` before `post.created`. A reply emits `post.created`.
     async fn posting_emits_an_event(suite: &Suite) -> TestResult {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 
 board_rules! {
-    mod forums;
+    mod forums, __rules_forums;
 
     /// Parents come before their children. Siblings are in the order of their positions, which start at 1.
     async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {

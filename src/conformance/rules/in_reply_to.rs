@@ -1,11 +1,15 @@
 //! Replies that name the post that they answer.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::conformance::support::event_name;
+use crate::webhook::Topic;
 
 board_rules! {
-    mod in_reply_to;
+    mod in_reply_to, __rules_in_reply_to;
 
     /// A reply has the id of the post that it replies to, or null if it replies to the thread itself. The order of
     /// posts does not change.
@@ -55,6 +59,7 @@ board_rules! {
         if suite.require(Capability::SoftDeletion).is_err() {
             return ada.answer(&reply).await.expect_not_found();
         }
+        suite.require(Capability::SurvivingReplies)?;
         let answer = ada.answer(&reply).await.expect_ok()?;
         check_eq!(&answer.in_reply_to, &Some(reply.post_id))?;
         check_eq!(otto.fetch_post(&answer.path()).await?.in_reply_to, None)
@@ -64,6 +69,7 @@ board_rules! {
     /// except moderators until it is restored.
     async fn a_deleted_answered_post_is_null(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenDeletedPosts)?;
+        suite.require(Capability::SurvivingReplies)?;
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let ada = suite.admin("ada").await?;
         let answer = otto.answer(&reply).await.expect_ok()?.path();
@@ -82,12 +88,62 @@ board_rules! {
 
     /// `inReplyTo` names a deleted post that leaves a place, for every caller.
     async fn the_place_of_an_answered_post_is_named(suite: &Suite) -> TestResult {
+        suite.require(Capability::SurvivingReplies)?;
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let answer = otto.answer(&reply).await.expect_ok()?.path();
         alice.delete_post(&reply).await.expect_ok()?;
         let expected = suite.deleted_state().map(|_| reply.post_id);
         for caller in [&otto, &alice] {
             check_eq!(caller.fetch_post(&answer).await?.in_reply_to, expected, "for {caller:?}")?;
+        }
+        Ok(())
+    }
+
+    /// The replies to a deleted post stay, or the board deletes them with it: then they are gone for every caller who does
+    /// not moderate, the thread does not count them, and each deleted post emits an event.
+    async fn replies_to_a_deleted_post_stay_or_are_deleted_with_it(suite: &Suite) -> TestResult {
+        let AnsweredFixture { otto, alice, reply, answers, other } = AnsweredFixture::new(suite).await?;
+        let has_events = suite.require(Capability::Events).is_ok();
+        if has_events {
+            suite.recorded().await?;
+        }
+        alice.delete_post(&reply).await.expect_ok()?;
+        let stay = suite.require(Capability::SurvivingReplies).is_ok();
+        let state = if stay { Some(ContentState::Visible) } else { suite.deleted_state() };
+        for caller in [&otto, &alice] {
+            for answer in &answers {
+                check_eq!(caller.post_state(answer).await?, state, "{answer:?} for {caller:?}")?;
+            }
+            check_eq!(caller.post_state(&other).await?, Some(ContentState::Visible))?;
+            let count = if stay { 3 } else { 1 };
+            check_eq!(caller.fetch_thread(&reply.thread_id).await?.reply_count, count, "for {caller:?}")?;
+        }
+        if !has_events {
+            return Ok(());
+        }
+        let deleted = std::iter::once(&reply).chain(answers.iter().filter(|_| !stay));
+        let expected: BTreeSet<_> = deleted.map(|post| event_name(&Topic::POST_DELETED, &post.post_id)).collect();
+        let names: Vec<_> = suite.recorded().await?.into_iter().map(|event| event.name).collect();
+        check_eq!(names.len(), expected.len(), "the number of events in {names:?}")?;
+        check_eq!(names.into_iter().collect::<BTreeSet<_>>(), expected)
+    }
+
+    /// A post that a moderator hides on the pages of the board is gone for every caller who does not moderate, like a
+    /// deleted one. The replies to it stay, or are gone with it. The rule has no effect on boards whose fixture hides no
+    /// posts.
+    async fn replies_to_a_hidden_post_stay_or_are_hidden_with_it(suite: &Suite) -> TestResult {
+        let AnsweredFixture { otto, alice, reply, answers, other } = AnsweredFixture::new(suite).await?;
+        if !suite.fixture.hide(&reply.post_id).await? {
+            return Ok(());
+        }
+        let stay = suite.require(Capability::SurvivingReplies).is_ok();
+        let state = stay.then_some(ContentState::Visible);
+        for caller in [&otto, &alice] {
+            check_eq!(caller.post_state(&reply).await?, suite.deleted_state(), "the post for {caller:?}")?;
+            for answer in &answers {
+                check_eq!(caller.post_state(answer).await?, state, "{answer:?} for {caller:?}")?;
+            }
+            check_eq!(caller.post_state(&other).await?, Some(ContentState::Visible))?;
         }
         Ok(())
     }
@@ -120,6 +176,7 @@ board_rules! {
         check_eq!(event.value("/post/inReplyTo"), &json!(reply.post_id))?;
         suite.require(Capability::HiddenDeletedPosts)?;
         suite.require(Capability::SoftDeletion)?;
+        suite.require(Capability::SurvivingReplies)?;
         alice.delete_post(&reply).await.expect_ok()?;
         suite.recorded().await?;
         ada.answer(&reply).await.expect_ok()?;
@@ -132,6 +189,30 @@ board_rules! {
 async fn thread_with_reply(suite: &Suite) -> TestResult<ThreadFixture> {
     suite.require(Capability::InReplyTo)?;
     ThreadFixture::new(suite).await
+}
+
+/// A thread with a reply, a reply to it, a reply to this one, and a reply to the thread.
+struct AnsweredFixture {
+    otto: TestCaller,
+    alice: TestCaller,
+    /// Alice's reply to the thread.
+    reply: PostPath,
+    /// The direct and the indirect reply to [`reply`](Self::reply).
+    answers: [PostPath; 2],
+    /// The other reply to the thread.
+    other: PostPath,
+}
+
+impl AnsweredFixture {
+    /// Needs [`Capability::InReplyTo`] and [`Capability::Deletion`].
+    async fn new(suite: &Suite) -> TestResult<Self> {
+        suite.require(Capability::Deletion)?;
+        let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let direct = otto.answer(&reply).await.expect_ok()?.path();
+        let indirect = alice.answer(&direct).await.expect_ok()?.path();
+        let other = suite.post(&otto, &reply.thread_id).await?;
+        Ok(Self { otto, alice, reply, answers: [direct, indirect], other })
+    }
 }
 
 impl TestCaller {

@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod members;
+    mod members, __rules_members;
 
     /// A member is found by id and by name. The result is the same for every caller.
     async fn a_member_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {

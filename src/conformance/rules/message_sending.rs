@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod message_sending;
+    mod message_sending, __rules_message_sending;
 
     /// A recipient who is named several times gets one copy.
     async fn a_repeated_recipient_gets_one_copy(suite: &Suite) -> TestResult {

@@ -6,7 +6,7 @@ use std::slice;
 use super::*;
 
 board_rules! {
-    mod messages;
+    mod messages, __rules_messages;
 
     /// The sender has a copy in the folder `sent`, which is read. Each recipient has an unread copy in `inbox`. All
     /// copies have different ids.

@@ -54,9 +54,36 @@ pub mod votes;
 
 rule_files! {
     __board_tests, Suite;
-    visibility access service forums threads thread_creation posts replies in_reply_to permission members edits deletion counters
-    approval subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility
-    search_paging events no_events event_payload operations
+    visibility: __rules_visibility;
+    access: __rules_access;
+    service: __rules_service;
+    forums: __rules_forums;
+    threads: __rules_threads;
+    thread_creation: __rules_thread_creation;
+    posts: __rules_posts;
+    replies: __rules_replies;
+    in_reply_to: __rules_in_reply_to;
+    permission: __rules_permission;
+    members: __rules_members;
+    edits: __rules_edits;
+    deletion: __rules_deletion;
+    counters: __rules_counters;
+    approval: __rules_approval;
+    subscriptions: __rules_subscriptions;
+    polls: __rules_polls;
+    votes: __rules_votes;
+    poll_edits: __rules_poll_edits;
+    reputation: __rules_reputation;
+    messages: __rules_messages;
+    message_sending: __rules_message_sending;
+    receipts: __rules_receipts;
+    search: __rules_search;
+    search_visibility: __rules_search_visibility;
+    search_paging: __rules_search_paging;
+    events: __rules_events;
+    no_events: __rules_no_events;
+    event_payload: __rules_event_payload;
+    operations: __rules_operations;
 }
 
 /// Runs the rule `name`, such as `polls::a_poll_belongs_to_its_thread`, on a new board.

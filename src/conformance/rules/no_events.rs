@@ -6,7 +6,7 @@ use super::*;
 use crate::webhook::Topic;
 
 board_rules! {
-    mod no_events;
+    mod no_events, __rules_no_events;
 
     /// Content that awaits approval emits its events when it is approved. Edits and deletions before the approval emit
     /// no events.

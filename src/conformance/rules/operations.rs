@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::test_util::{TestApi, TestClient, TestRequest, TestResponse};
 
 board_rules! {
-    mod operations;
+    mod operations, __rules_operations;
 
     /// An operation rejects a token without its scope with 403 `missing_scope`, and a guest with 401 unless guests can
     /// call it.

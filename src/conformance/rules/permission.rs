@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod permission;
+    mod permission, __rules_permission;
 
     /// A new thread without permission in a visible forum is forbidden. `canStartThread` agrees.
     async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod poll_edits;
+    mod poll_edits, __rules_poll_edits;
 
     /// The author of a poll and the moderators of its forum edit it, unless the board has no edits by moderators. Other
     /// members are forbidden.

@@ -6,7 +6,7 @@ use super::*;
 use crate::host::ResourceRef;
 
 board_rules! {
-    mod polls;
+    mod polls, __rules_polls;
 
     /// A poll belongs to the thread that was created with it, and to no other thread. The poll of a thread without one
     /// is not found.

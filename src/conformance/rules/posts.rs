@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod posts;
+    mod posts, __rules_posts;
 
     /// Posts are listed oldest first, starting with the thread's first post.
     async fn the_oldest_post_comes_first(suite: &Suite) -> TestResult {

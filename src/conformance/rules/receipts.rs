@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod receipts;
+    mod receipts, __rules_receipts;
 
     /// A message is read once it was opened.
     async fn an_opened_message_is_read(suite: &Suite) -> TestResult {

@@ -4,7 +4,7 @@ use super::posts::{check_numbers_increase, write_posts};
 use super::*;
 
 board_rules! {
-    mod replies;
+    mod replies, __rules_replies;
 
     /// A body is returned as it was sent.
     async fn a_body_is_stored_verbatim(suite: &Suite) -> TestResult {

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::DAY;
 
 board_rules! {
-    mod reputation;
+    mod reputation, __rules_reputation;
 
     /// A rating changes the member's total immediately, whether the member is named by id or by name.
     async fn ratings_add_up(suite: &Suite) -> TestResult {

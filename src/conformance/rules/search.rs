@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod search;
+    mod search, __rules_search;
 
     /// A hit contains every word of the query, in any order and case.
     async fn every_word_is_required(suite: &Suite) -> TestResult {

@@ -6,7 +6,7 @@ use crate::model::SearchSort::{Newest, Oldest, Relevance};
 const SORTS: [SearchSort; 3] = [Relevance, Newest, Oldest];
 
 board_rules! {
-    mod search_paging;
+    mod search_paging, __rules_search_paging;
 
     /// Pages of any size have neither gaps nor overlaps, sorted by newest or oldest. `next` is null exactly on the last
     /// page.

@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod search_visibility;
+    mod search_visibility, __rules_search_visibility;
 
     /// New text is found immediately.
     async fn new_text_is_found_at_once(suite: &Suite) -> TestResult {

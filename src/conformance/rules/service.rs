@@ -9,7 +9,7 @@ use super::*;
 use crate::test_util::{TestClient, TestResponse};
 
 board_rules! {
-    mod service;
+    mod service, __rules_service;
 
     /// Members and guests can read visible resources through the API: 200.
     async fn members_and_guests_can_read_visible_resources(suite: &Suite) -> TestResult {

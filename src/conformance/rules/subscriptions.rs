@@ -4,7 +4,7 @@ use super::*;
 use crate::host::CreateOutcome;
 
 board_rules! {
-    mod subscriptions;
+    mod subscriptions, __rules_subscriptions;
 
     /// The first `subscribe` creates a subscription. Later ones return it as `CreateOutcome::Existing`.
     async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {

@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod thread_creation;
+    mod thread_creation, __rules_thread_creation;
 
     /// A new thread has its author, forum and title, `replyCount` 0 and `version` 1, and is the first of its list. Its
     /// first post is also its last post.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 board_rules! {
-    mod threads;
+    mod threads, __rules_threads;
 
     /// Threads are listed by newest activity. A reply moves its thread to the top; reading does not.
     async fn the_newest_activity_comes_first(suite: &Suite) -> TestResult {

@@ -5,7 +5,7 @@ use std::slice;
 use super::*;
 
 board_rules! {
-    mod visibility;
+    mod visibility, __rules_visibility;
 
     /// Every member sees the content that guests see.
     async fn members_see_all_that_guests_see(suite: &Suite) -> TestResult {

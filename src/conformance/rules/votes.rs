@@ -3,7 +3,7 @@
 use super::*;
 
 board_rules! {
-    mod votes;
+    mod votes, __rules_votes;
 
     /// A vote is counted for its option. `ownVote` shows it only to its voter.
     async fn a_vote_is_counted_and_shown_only_to_its_voter(suite: &Suite) -> TestResult {

@@ -108,6 +108,12 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("approve", post)
     }
 
+    /// Hides a reply as a moderator does on the board's own pages. Returns `false`, and changes nothing, on a board whose
+    /// moderators only delete posts. Default: `false`.
+    async fn hide(&self, _post: &PostId) -> FixtureResult<bool> {
+        Ok(false)
+    }
+
     /// Restores a deleted post; a first post together with its thread. Needs [`Capability::SoftDeletion`].
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
         unsupported_by_fixture("restore", post)

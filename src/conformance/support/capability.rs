@@ -67,6 +67,10 @@ capabilities! {
     /// Deleted posts that only moderators see. Without them a deleted reply that was visible leaves a place:
     /// `list_posts` returns it to every caller who sees its thread, and `inReplyTo` names it.
     HiddenDeletedPosts: "deleted posts that only moderators see",
+    /// Replies that stay when the post that they answer is deleted or hidden. Without them the replies to this post, the
+    /// replies to these, and so on, are deleted with it: no list contains them, no count includes them, and each of them has
+    /// an event of its own.
+    SurvivingReplies: "replies that survive the answered post",
     /// Polls. Without them `get_poll`, `vote` and `update_poll` return `NotImplemented`, and `pollId` is always null.
     Polls: "polls",
     /// Poll totals that every caller sees. Without them `totalVotes` and `votes` are null for some callers or at some
@@ -152,7 +156,7 @@ capabilities! {
     /// [`Authorizer::load_token`](crate::host::Authorizer::load_token). Without it the library finds a token and its owner
     /// with separate calls.
     TokenLoading: "loading of tokens with their owners",
-    /// [`Authorizer::members_access`](crate::host::Authorizer::members_access). Without it the worker loads the access of
+    /// [`Authorizer::access_of_members`](crate::host::Authorizer::access_of_members). Without it the worker loads the access of
     /// each owner of an endpoint with a separate call.
     BatchAccess: "the access of several members in one call",
     /// [Operations](super::BoardFixture::operations) that only this board has.

@@ -66,7 +66,7 @@ pub async fn create_post(
     let insert = "INSERT INTO post (body) VALUES ($1)";
     let post = Statement::from_sql_and_values(DbBackend::Postgres, insert, [body.into()]);
     transaction.execute(post).await.map_err(without_values)?;
-    let parameters = event.insert_parameters().map(Into::into);
+    let parameters = event.insert_parameters().into_iter().map(Into::into);
     let row = Statement::from_sql_and_values(DbBackend::Postgres, Event::INSERT_SQL, parameters);
     transaction.execute(row).await.map_err(without_values)?;
     Ok(transaction.commit().await.map_err(without_values)?)

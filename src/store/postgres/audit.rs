@@ -34,6 +34,6 @@ ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"
 
 /// Returns the last parameter of [`insert_statement`], which has no parameter for the number of records.
 pub(super) fn entry_values(entry: &AuditEntry) -> Parameter {
-    let [values @ .., _] = entry.insert_parameters(0);
+    let [values @ .., _] = entry.to_texts(0);
     Parameter::texts(values)
 }

@@ -9,7 +9,9 @@
 //! async fn stores() -> BackendResult<Stores> {
 //!     let url = "redis://:secret@10.0.0.7:6379/0";
 //!     let rate_limits = RedisRateLimitStore::connect(url, RedisSettings::default()).await?;
-//!     Ok(Stores { rate_limits: Arc::new(rate_limits), ..Stores::in_memory() })
+//!     let mut stores = Stores::in_memory();
+//!     stores.rate_limits = Arc::new(rate_limits);
+//!     Ok(stores)
 //! }
 //! ```
 //!

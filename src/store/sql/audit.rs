@@ -15,7 +15,7 @@ const LIST: &str = "
 #[async_trait]
 impl<E: SqlExecutor> AuditStore for SqlStore<E> {
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
-        let values = entry.insert_parameters(1).map(Into::into);
+        let values = entry.insert_parameters(1).into_iter().map(Into::into);
         let insert = Statement::new(AuditEntry::INSERT_SQL, values);
         self.0.change(insert).await.map(drop)
     }

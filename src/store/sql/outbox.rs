@@ -34,7 +34,7 @@ const FIND: &str = "
 #[async_trait]
 impl<E: SqlExecutor> OutboxStore for SqlStore<E> {
     async fn insert(&self, event: &Event) -> BackendResult<()> {
-        let values = event.insert_parameters().map(Into::into);
+        let values = event.insert_parameters().into_iter().map(Into::into);
         let insert = Statement::new(Event::INSERT_SQL, values);
         self.0.change(insert).await.map(drop)
     }

@@ -47,14 +47,24 @@ pub enum AddressError {
     /// The host name does not resolve.
     #[error("the host name {0:?} does not resolve")]
     ResolutionFailed(String),
-    /// The host is, or resolves to, a loopback, private or unique-local address. Holds the host or the address, and the
-    /// kind of the address. [`AllowedAddresses`] can allow it.
-    #[error("the address {0} is {1}, and private addresses are not allowed")]
-    Private(String, &'static str),
-    /// The host is, or resolves to, an address to which webhooks are never sent. Holds the host or the address, and the
-    /// kind of the address.
-    #[error("the address {0} is {1}, which is never allowed")]
-    Forbidden(String, &'static str),
+    /// The host is, or resolves to, a loopback, private or unique-local address. [`AllowedAddresses`] can allow it.
+    #[error("the address {address} is {kind}, and private addresses are not allowed")]
+    #[non_exhaustive]
+    Private {
+        /// The host or the address.
+        address: String,
+        /// Kind of the address, such as `loopback`.
+        kind: &'static str,
+    },
+    /// The host is, or resolves to, an address to which webhooks are never sent.
+    #[error("the address {address} is {kind}, which is never allowed")]
+    #[non_exhaustive]
+    Forbidden {
+        /// The host or the address.
+        address: String,
+        /// Kind of the address, such as `multicast`.
+        kind: &'static str,
+    },
 }
 
 /// Addresses to which webhooks can be sent. [`Forbidden`](super::AddressClass::Forbidden) addresses are never allowed.
@@ -104,13 +114,6 @@ impl AllowedAddresses {
     }
 }
 
-/// [`Private`](AllowedAddresses::Private) for true.
-impl From<bool> for AllowedAddresses {
-    fn from(allow_private: bool) -> Self {
-        if allow_private { Self::Private } else { Self::Public }
-    }
-}
-
 /// A checked URL of an endpoint. A host name is checked when it is [resolved](Self::resolve).
 #[derive(Clone, Debug)]
 pub struct EndpointUrl {
@@ -124,11 +127,11 @@ pub struct EndpointUrl {
 impl EndpointUrl {
     /// Parses a URL as browsers do, and checks it. An IP address is checked at once, a host name when it is
     /// [resolved](Self::resolve). `localhost` is a loopback address. `allowed` is checked again when a
-    /// host name is resolved; true and false are [`AllowedAddresses::Private`] and [`AllowedAddresses::Public`].
+    /// host name is resolved.
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
-    pub fn parse(url: &str, allowed: impl Into<AllowedAddresses>) -> Result<Self, AddressError> {
+    pub fn parse(url: &str, allowed: AllowedAddresses) -> Result<Self, AddressError> {
         let allowed = allowed.into();
         let url = parse_url(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
@@ -159,7 +162,7 @@ impl EndpointUrl {
     /// Outside of a tokio runtime with time enabled.
     pub async fn check_registration(
         url: &str,
-        allowed: impl Into<AllowedAddresses>,
+        allowed: AllowedAddresses,
         resolver: &dyn Resolver,
     ) -> Result<Self, AddressError> {
         let endpoint_url = Self::parse(url, allowed)?;
@@ -227,10 +230,11 @@ fn check_class(
     host: impl ToString,
     allowed: AllowedAddresses,
 ) -> Result<(), AddressError> {
+    let address = host.to_string();
     match class {
         _ if allowed.contains(class) => Ok(()),
-        AddressClass::Private(kind) => Err(AddressError::Private(host.to_string(), kind)),
-        AddressClass::Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),
+        AddressClass::Private(kind) => Err(AddressError::Private { address, kind }),
+        AddressClass::Forbidden(kind) => Err(AddressError::Forbidden { address, kind }),
         AddressClass::Public => Ok(()),
     }
 }

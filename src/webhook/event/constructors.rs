@@ -203,7 +203,7 @@ static RESTORED_THREAD: LazyLock<Thread> =
     LazyLock::new(|| Thread { version: 3, ..Thread::example() });
 
 fn example(thread: &'static Thread) -> EventContext<'static> {
-    EventContext { thread, forum_title: "General", actor: Some(&AUTHOR) }
+    EventContext::new(thread, "General").actor(&*AUTHOR)
 }
 
 fn deleted_post() -> Post {

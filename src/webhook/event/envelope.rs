@@ -1,12 +1,13 @@
 //! The event with its metadata, as it is stored in the outbox and sent.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::error::ParseError;
 use crate::host::{RequestInfo, WebUrls};
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
-use crate::runtime::{RandomError, RandomSource};
+use crate::runtime::RandomError;
+#[cfg(feature = "webhooks")]
+use crate::runtime::RandomSource;
 use crate::webhook::Topic;
 
 /// An event of the board, as it is stored in the outbox and sent.
@@ -15,9 +16,24 @@ use crate::webhook::Topic;
 /// the fields of resources that depend on a reader. The guide's chapter [outbox](crate::guide::outbox) shows how a host
 /// writes events.
 ///
+/// A key-value store serializes the event. Later versions of the library deserialize it:
+///
+/// ```
+/// use forum_api::host::RequestInfo;
+/// use forum_api::model::Timestamp;
+/// use forum_api::webhook::Event;
+///
+/// let now = Timestamp::from_millis(0);
+/// let event = Event::ping(RequestInfo::background(now).event(now).unwrap());
+/// let json = serde_json::to_string(&event)?;
+/// assert_eq!(serde_json::from_str::<Event>(&json)?, event);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
 /// For content that awaits approval, a host writes the events when the content is approved. For the deletion or
 /// restoration of a first post, it writes only the event of the thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Unique id of the event, the same in all of its deliveries.
     pub id: EventId,
@@ -34,8 +50,9 @@ pub struct Event {
     pub body: String,
 }
 
-/// Id, time, request and URLs of an event. Create a new value for each event.
+/// Id, time, request and URLs of an event: the result of [`RequestInfo::event`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct EventMeta {
     /// Id of the event.
     pub id: EventId,
@@ -49,20 +66,13 @@ pub struct EventMeta {
 
 impl EventMeta {
     /// Generates a new id. The event has no request and no URLs.
-    ///
-    /// # Errors
-    /// [`RandomError`] if the random source fails.
-    pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn new(
+        random: &dyn RandomSource,
+        occurred_at: Timestamp,
+    ) -> Result<Self, RandomError> {
         let id = EventId::generate(random)?;
         Ok(Self { id, occurred_at, request_id: None, web_urls: WebUrls::default() })
-    }
-
-    /// Sets the request that caused the event, such as [`Caller::request`](crate::host::Caller::request). If it is a
-    /// request of the API, the body of the event contains its id, and its last log line the id of the event.
-    #[must_use]
-    pub fn caused_by(self, request: &RequestInfo) -> Self {
-        let request_id = request.record_event(&self.id).map(Into::into);
-        Self { request_id, ..self }
     }
 
     /// Sets the URLs of the pages for people.
@@ -72,8 +82,25 @@ impl EventMeta {
     }
 }
 
+impl RequestInfo {
+    /// Returns the id, the time and the request of an event that this request causes. Each event needs a call of its own.
+    ///
+    /// For a request of the API, the body of the event contains the id of the request, and the last log line of the request
+    /// the id of the event. For an event without a request, such as one of a command line, use
+    /// [`RequestInfo::background`].
+    ///
+    /// # Errors
+    /// [`RandomError`] if the random source of the [`Environment`](crate::Environment) fails.
+    pub fn event(&self, occurred_at: Timestamp) -> Result<EventMeta, RandomError> {
+        let id = EventId::generate(self.random())?;
+        let request_id = self.record_event(&id).map(Into::into);
+        Ok(EventMeta { id, occurred_at, request_id, web_urls: WebUrls::default() })
+    }
+}
+
 /// The context of an event in a thread. It is sent with the event, so receivers need no further request.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct EventContext<'a> {
     /// The thread after the change.
     pub thread: &'a Thread,
@@ -83,7 +110,18 @@ pub struct EventContext<'a> {
     pub actor: Option<&'a Author>,
 }
 
-impl EventContext<'_> {
+impl<'a> EventContext<'a> {
+    /// Creates the context of an event in this thread, with the title of its forum. No member made the change.
+    pub const fn new(thread: &'a Thread, forum_title: &'a str) -> Self {
+        Self { thread, forum_title, actor: None }
+    }
+
+    /// Sets the member who made the change.
+    #[must_use]
+    pub fn actor(self, actor: impl Into<Option<&'a Author>>) -> Self {
+        Self { actor: actor.into(), ..self }
+    }
+
     pub(super) fn forum(&self) -> ForumSummary {
         ForumSummary { forum_id: self.thread.forum_id.clone(), title: self.forum_title.into() }
     }
@@ -92,11 +130,19 @@ impl EventContext<'_> {
 /// Id and title of a forum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ForumSummary {
     /// Id of the forum.
     pub forum_id: ForumId,
     /// Title of the forum at the time of the change.
     pub title: String,
+}
+
+impl ForumSummary {
+    /// Creates the summary of a forum.
+    pub fn new(forum_id: ForumId, title: impl Into<String>) -> Self {
+        Self { forum_id, title: title.into() }
+    }
 }
 
 impl Event {
@@ -132,10 +178,10 @@ impl Event {
             )
         ) AS is_subscribed";
 
-    /// Returns the parameters `$1` to `$6` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
-    pub fn insert_parameters(&self) -> [String; 6] {
+    /// Returns the parameters `$1`, `$2` and so on of [`INSERT_SQL`](Self::INSERT_SQL) as text.
+    pub fn insert_parameters(&self) -> Vec<String> {
         let forum_id = self.forum_id.as_ref();
-        [
+        vec![
             self.id.to_string(),
             self.topic.to_string(),
             self.occurred_at.as_millis().to_string(),
@@ -143,36 +189,5 @@ impl Event {
             self.request_id.clone().unwrap_or_default(),
             self.body.clone(),
         ]
-    }
-
-    /// Creates an event from its [`insert_parameters`](Self::insert_parameters): id, topic, time in milliseconds, id of
-    /// the forum (empty for none), id of the request (empty for none), and body.
-    ///
-    /// # Errors
-    /// [`ParseError`] if a parameter is malformed. The body is not checked.
-    ///
-    /// # Examples
-    /// ```
-    /// use forum_api::model::Timestamp;
-    /// use forum_api::runtime::OsRandom;
-    /// use forum_api::webhook::{Event, EventMeta};
-    ///
-    /// let event = Event::ping(EventMeta::new(&OsRandom, Timestamp::from_millis(0)).unwrap());
-    /// assert_eq!(Event::from_insert_parameters(event.insert_parameters()), Ok(event));
-    /// ```
-    pub fn from_insert_parameters(parameters: [String; 6]) -> Result<Self, ParseError> {
-        let [id, topic, occurred_at, forum_id, request_id, body] = parameters;
-        let millis = occurred_at.parse().map_err(|_| ParseError::new("a time in milliseconds"))?;
-        Ok(Self {
-            id: EventId::parse(&id)?,
-            topic: Topic::parse(&topic)?,
-            occurred_at: Timestamp::from_millis(millis),
-            forum_id: match &*forum_id {
-                "" => None,
-                id => Some(ForumId::parse(id)?),
-            },
-            request_id: Some(request_id).filter(|id| !id.is_empty()),
-            body,
-        })
     }
 }

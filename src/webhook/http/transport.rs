@@ -82,8 +82,8 @@ impl HttpTransport {
 
     /// Sets the resolver of host names. Default: [`SystemResolver`].
     #[must_use]
-    pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
-        Self { resolver, ..self }
+    pub fn resolver(self, resolver: impl Resolver) -> Self {
+        Self { resolver: Arc::new(resolver), ..self }
     }
 
     /// Stores the response in `capture` as it arrives, so that a part of it remains after a timeout.

@@ -5,9 +5,9 @@ use std::future::pending;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use forum_api::host::{Access, BackendResult, OwnerAccess, RequestInfo, VisibleForums};
+use forum_api::host::{Access, BackendResult, LoadedToken, RequestInfo, VisibleForums};
 use forum_api::store::TokenStore;
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::token::Lookup;
 use tokio::sync::watch;
 
 use super::fixtures::{FORUMS, forum_in};
@@ -192,7 +192,7 @@ impl FullBoard {
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(matches!(user, "moderator" | "admin"));
         let access = Access::new(forums).offline_for(*self.offline_for.lock().unwrap());
-        Some(access.with_extension(is_moderator).deny_offline(offline))
+        Some(access.with_extension(is_moderator).board_offline(offline))
     }
 }
 
@@ -211,17 +211,14 @@ impl Authorizer for FullBoard {
         Ok(self.access(&owner.to_string()))
     }
 
-    async fn load_token(
-        &self,
-        lookup: &Lookup,
-    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         let Some(tokens) = self.tokens.get() else {
             return Ok(None);
         };
         let record = tokens.find(lookup).await?;
         Ok(record.map(|record| {
             let access = self.access(&record.owner.to_string());
-            (record, Arc::new(move |_: &_| access.clone()) as _)
+            LoadedToken::new(record, move |_| access.clone())
         }))
     }
 }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use forum_api::async_trait;
-use forum_api::webhook::{AddressClass, EndpointUrl, Resolver, classify_address};
+use forum_api::webhook::{AddressClass, AllowedAddresses, EndpointUrl, Resolver, classify_address};
 
 use crate::board::ready;
 use crate::{split_at_mark, text};
@@ -19,7 +19,8 @@ pub(super) fn check_property(data: &[u8]) {
     let Some(url) = text(url) else {
         return;
     };
-    let [strict, lenient] = [false, true].map(|private| EndpointUrl::parse(url, private));
+    let [strict, lenient] = [AllowedAddresses::Public, AllowedAddresses::Private]
+        .map(|allowed| EndpointUrl::parse(url, allowed));
     assert!(strict.is_err() || lenient.is_ok(), "{url}");
     for (target, may_be) in [(strict, is_public as fn(_) -> _), (lenient, is_reachable)] {
         let found = target.and_then(|target| ready(target.resolve(&named)));

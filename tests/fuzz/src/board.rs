@@ -50,7 +50,7 @@ pub(super) fn send_as_member(method: Method, uri: &[u8], body: &[u8]) -> Option<
         .uri(Uri::try_from(uri).ok()?)
         .header(AUTHORIZATION, format!("Bearer {}", *TOKEN))
         .header(CONTENT_TYPE, "application/json")
-        .body(Bytes::copy_from_slice(body).into())
+        .body(Bytes::copy_from_slice(body))
         .ok()?;
     let answer = ready(BOARD.send(request));
     let outcomes = [(200, None), (400, Some("bad_request")), (403, Some("FORBIDDEN"))];

@@ -5,10 +5,10 @@ use std::time::Duration;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{BeginOutcome, Completion, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{DUE_TIME_LIMITS, audit_entry};
-use forum_api::webhook::{DeliveryProgress, DeliveryState};
+use forum_api::webhook::DeliveryState;
 
 use super::tables;
-use crate::fixture::{add, at, claim_all, endpoint, event, keyed_request, queue};
+use crate::fixture::{add, at, claim_all, ended, endpoint, event, keyed_request, queue};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -34,11 +34,8 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     let begun = deliveries.begin_sending(&claimed, ahead).await.unwrap();
     assert_eq!(begun.len(), 1);
 
-    let retrying = DeliveryProgress {
-        state: DeliveryState::Retrying,
-        attempts: 1,
-        due_at: Some(ahead.saturating_add(Duration::from_secs(30))),
-    };
+    let mut retrying = ended(DeliveryState::Retrying);
+    retrying.due_at = Some(ahead.saturating_add(Duration::from_secs(30)));
     let settlement = Settlement::new(&claimed[0], retrying, None);
     let settled = deliveries.settle(&[settlement], ahead).await.unwrap();
     assert_eq!(settled.len(), 1);

@@ -10,14 +10,14 @@ use forum_api::model::{DeliveryId, EventId, UserId};
 use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::{ClaimBatch, FanOut, FeedPosition, Settlement, WebhookStores};
 use forum_api::test_util::audit_entry;
-use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};
+use forum_api::webhook::{DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 
 use super::{Pool, tables, webhooks};
-use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_out, queue};
+use crate::fixture::{add, at, claim, claim_all, ended, endpoint, event, fan_out, queue};
 
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
@@ -244,8 +244,7 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             let mut claimed = deliveries.claim(&claim(40, 20), at(0)).await?.deliveries;
             let rest = claimed.split_off(claimed.len() / 2);
             let states = [DeliveryState::Delivered, DeliveryState::Dead];
-            let settle =
-                |(one, state)| Settlement::new(one, DeliveryProgress { state, ..DELIVERED }, None);
+            let settle = |(one, state)| Settlement::new(one, ended(state), None);
             let settlements: Vec<_> =
                 claimed.iter().zip(states.into_iter().cycle()).map(settle).collect();
             deliveries.settle(&settlements, at(0)).await?;

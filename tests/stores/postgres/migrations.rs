@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use forum_api::store::postgres::schema_status;
 use forum_api::store::postgres::tokio_postgres_0_7::{apply_migrations, migrate};
+use forum_api::store::postgres::{self, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use forum_test_support::postgres::{pool, schema};
 
@@ -42,6 +42,28 @@ async fn migrate_notes(pool: &Pool, known: usize) -> u32 {
     let applied = apply_migrations(&*transaction, &notes(known)).await.unwrap();
     transaction.commit().await.unwrap();
     applied
+}
+
+/// The statement for any driver and the functions of the pool apply the same migrations.
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_nodes_create_the_tables_through_any_driver() {
+    let address = schema().await;
+    let node = || {
+        let pool = pool(&address, 1);
+        tokio::spawn(async move { postgres::migrate(&pool).await })
+    };
+    for node in (0..6).map(|_| node()).collect::<Vec<_>>() {
+        node.await.unwrap().unwrap();
+    }
+    let pool = pool(&address, 1);
+    assert_eq!(schema_status(&pool).await.unwrap(), SchemaStatus::UpToDate);
+    migrate(&pool).await.unwrap();
+    let client = pool.get().await.unwrap();
+    let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
+    client.batch_execute(later).await.unwrap();
+    drop(client);
+    let error = postgres::migrate(&pool).await.unwrap_err().to_string();
+    assert!(error.contains("newer than this program"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

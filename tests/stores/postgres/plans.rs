@@ -42,16 +42,8 @@ const MANY: &str = "
     SELECT number % 720, number, '', 1, 1, 0, 0, 0, 0, 0 FROM generate_series(1, 20000) AS number;";
 
 fn claimed() -> ClaimedDelivery {
-    let delivery = Delivery {
-        id: DeliveryId::parse("dlv_1").unwrap(),
-        event_id: event(1).id,
-        topic: Topic::POST_CREATED,
-        endpoint_id: endpoint(1).id,
-        created_at: at(0),
-        progress: DeliveryProgress::queued(at(0)),
-    };
     ClaimedDelivery {
-        delivery,
+        delivery: Delivery::queued(&event(1), endpoint(1).id, at(0)),
         endpoint: endpoint(1),
         event: event(1),
         previous_lease_expired: false,
@@ -113,14 +105,12 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
         (to, topic, "by_endpoint_topic"),
     ] {
         for after in [None, DeliveryId::parse("dlv_1").ok()] {
-            let filter = DeliveryFilter {
-                state: Some(DeliveryState::Dead),
-                endpoint_id: endpoint.clone(),
-                topic: topic.clone(),
-                limit: 20,
-                after: after.map(|id| (at(0), id)),
-                ..DeliveryFilter::default()
-            };
+            let mut filter = DeliveryFilter::default();
+            filter.state = Some(DeliveryState::Dead);
+            filter.endpoint_id = endpoint.clone();
+            filter.topic = topic.clone();
+            filter.limit = 20;
+            filter.after = after.map(|id| (at(0), id));
             lists.push((filter, index));
         }
     }

@@ -7,7 +7,7 @@ use forum_api::host::BoxError;
 use forum_api::model::EndpointId;
 use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
-    EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, TransportError, WebhookSecret,
+    EncryptedSecret, KeyId, PlaintextCipher, SecretCipher, TransportError, WebhookSecret,
 };
 
 use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
@@ -169,9 +169,8 @@ fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() 
 #[test]
 fn an_undecryptable_secret_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
-    let unreadable = fixture.add_with("unreadable", |endpoint| Endpoint {
-        secret: EncryptedSecret::new(vec![0xff; 64]),
-        ..endpoint
+    let unreadable = fixture.add_with("unreadable", |endpoint| {
+        endpoint.secret = EncryptedSecret::new(vec![0xff; 64]);
     });
     fixture.queue(&unreadable, 1);
     fixture.queue(&fixture.add("other"), 3);

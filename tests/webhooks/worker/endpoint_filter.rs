@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use forum_api::host::RequestInfo;
 use forum_api::model::{MessageId, UserId};
-use forum_api::runtime::OsRandom;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
 use forum_api::webhook::{Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
@@ -23,17 +23,16 @@ fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
 
 fn meta(fixture: &WorkerFixture) -> EventMeta {
     let Event { id, occurred_at, .. } = fixture.event(&Topic::MESSAGE_SENT, None);
-    let mut meta = EventMeta::new(&OsRandom, occurred_at).unwrap();
+    let mut meta = RequestInfo::background(occurred_at).event(occurred_at).unwrap();
     meta.id = id;
     meta
 }
 
 /// Adds an endpoint of this owner that subscribes to these topics.
 fn subscribe(fixture: &WorkerFixture, owner: i64, name: &str, topics: &str) -> Endpoint {
-    fixture.add_with(name, |endpoint| Endpoint {
-        owner: owner.into(),
-        topics: topics.parse().unwrap(),
-        ..endpoint
+    fixture.add_with(name, |endpoint| {
+        endpoint.owner = owner.into();
+        endpoint.topics = topics.parse().unwrap();
     })
 }
 
@@ -164,8 +163,7 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
         (false, |fixture, _| fixture.owners.set(1, OwnerAccess::CannotAct)),
         (false, |fixture, _| fixture.owners.set(1, OwnerAccess::Sees(vec![2]))),
         (true, |fixture, endpoint| {
-            let owner = 3.into();
-            fixture.update(&endpoint.id, |endpoint| Endpoint { owner, ..endpoint });
+            fixture.update(&endpoint.id, |endpoint| endpoint.owner = 3.into());
         }),
     ];
     for (is_message, change) in rows {
@@ -196,8 +194,7 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     }
     subscribe(&fixture, 8, "other-topic", "poll.voted");
     let disabled = fixture.add_for_owner(9, "disabled");
-    let enabled = false;
-    fixture.update(&disabled.id, |endpoint| Endpoint { enabled, ..endpoint });
+    fixture.update(&disabled.id, |endpoint| endpoint.enabled = false);
     (0..100).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
     assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);

@@ -135,11 +135,12 @@ impl WorkerFixture {
 
     /// Adds an endpoint of member 1 that subscribes to all topics.
     pub(crate) fn add(&self, name: &str) -> Endpoint {
-        self.add_with(name, |endpoint| endpoint)
+        self.add_with(name, |_| {})
     }
 
-    pub(crate) fn add_with(&self, name: &str, edit: impl FnOnce(Endpoint) -> Endpoint) -> Endpoint {
-        let endpoint = edit(endpoint(name, self.now()));
+    pub(crate) fn add_with(&self, name: &str, edit: impl FnOnce(&mut Endpoint)) -> Endpoint {
+        let mut endpoint = endpoint(name, self.now());
+        edit(&mut endpoint);
         let audit = audit_entry();
         let added = self.stores.endpoints.add(&endpoint, &audit);
         assert!(self.runtime.block_on(added).unwrap());
@@ -148,15 +149,15 @@ impl WorkerFixture {
 
     /// Adds an endpoint of this member.
     pub(crate) fn add_for_owner(&self, owner: i64, name: &str) -> Endpoint {
-        let owner = owner.into();
-        self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
+        self.add_with(name, |endpoint| endpoint.owner = owner.into())
     }
 
-    pub(crate) fn update(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
+    pub(crate) fn update(&self, id: &EndpointId, change: impl FnOnce(&mut Endpoint)) {
         let found = self.runtime.block_on(self.stores.endpoints.find(id));
-        let changed = change(found.unwrap().unwrap());
+        let mut endpoint = found.unwrap().unwrap();
+        change(&mut endpoint);
         let audit = audit_entry();
-        let updated = self.stores.endpoints.update(&changed, &audit);
+        let updated = self.stores.endpoints.update(&endpoint, &audit);
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
@@ -215,7 +216,8 @@ impl WorkerFixture {
     }
 
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        let filter = DeliveryFilter { limit: u32::MAX, ..DeliveryFilter::default() };
+        let mut filter = DeliveryFilter::default();
+        filter.limit = u32::MAX;
         let list = self.stores.deliveries.list(&filter);
         let listed = self.runtime.block_on(list).unwrap();
         listed.into_iter().map(|(delivery, _)| delivery).collect()
@@ -253,14 +255,13 @@ pub(crate) fn url(name: &str) -> String {
 
 /// Creates an endpoint of member 1 that subscribes to all topics.
 fn endpoint(name: &str, now: Timestamp) -> Endpoint {
-    let id = EndpointId::parse(&format!("whe_{name}")).unwrap();
-    Endpoint {
-        url: url(name),
-        secret: PlaintextCipher.encrypt(&WebhookSecret::parse(SECRET).unwrap(), &id).unwrap(),
-        id,
-        created_at: now,
-        ..crate::sample::endpoint("A")
-    }
+    let secret = WebhookSecret::parse(SECRET).unwrap();
+    let mut endpoint = crate::sample::endpoint("A");
+    endpoint.id = EndpointId::parse(&format!("whe_{name}")).unwrap();
+    endpoint.url = url(name);
+    endpoint.secret = PlaintextCipher.encrypt(&secret, &endpoint.id).unwrap();
+    endpoint.created_at = now;
+    endpoint
 }
 
 fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {

@@ -79,7 +79,7 @@ impl Authorizer for FakeAuthorizer {
                 Ok(Some(Access::new(VisibleForums::from_ids(forums))))
             }
             Some(OwnerAccess::Offline) => {
-                Ok(Some(Access::new(VisibleForums::all()).deny_offline(true)))
+                Ok(Some(Access::new(VisibleForums::all()).board_offline(true)))
             }
             Some(OwnerAccess::CannotAct) => Ok(None),
             Some(OwnerAccess::Fails) => Err(BackendError::new("the board is unreachable")),
@@ -91,7 +91,7 @@ impl Authorizer for FakeAuthorizer {
             Some(OwnerAccess::Hangs) => std::future::pending().await,
         }
     }
-    async fn members_access(
+    async fn access_of_members(
         &self,
         owners: &[UserId],
         request: &RequestInfo,

@@ -1,14 +1,12 @@
 //! Added: a member's rank decides which sections the member sees.
 
-use std::sync::Arc;
-
 use forum_api::async_trait;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardResult, Caller, OwnerAccess, RequestInfo, VisibleForums,
+    Access, Authorizer, BackendResult, BoardResult, Caller, LoadedToken, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
 use forum_api::store::postgres::read_token;
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::token::Lookup;
 use tokio_postgres::Row;
 
 use crate::before::{Club, ReplyError};
@@ -40,17 +38,14 @@ const TOKEN: &str = "
 #[async_trait]
 impl Authorizer for Club {
     /// The tokens are in the board's database, so that one query finds a token and its owner.
-    async fn load_token(
-        &self,
-        lookup: &Lookup,
-    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         let client = self.pool.get().await?;
         let query = client.prepare_cached(TOKEN).await?;
         let Some(row) = client.query_opt(&query, &[lookup]).await? else {
             return Ok(None);
         };
         let access = row_access(&row);
-        Ok(Some((read_token(&row)?, Arc::new(move |_| access.clone()))))
+        Ok(Some(LoadedToken::new(read_token(&row)?, move |_| access.clone())))
     }
 
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {

@@ -3,8 +3,7 @@
 use deadpool_postgres::GenericClient;
 use forum_api::host::RequestInfo;
 use forum_api::model::{BodyFormat, Timestamp};
-use forum_api::runtime::OsRandom;
-use forum_api::webhook::{Event, EventContext, EventMeta};
+use forum_api::webhook::{Event, EventContext};
 
 use super::convert::{author, post, thread};
 use crate::before::ReplyError;
@@ -18,17 +17,13 @@ pub async fn emit(
     request: Option<&RequestInfo>,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let mut meta =
-        EventMeta::new(&OsRandom, now).map_err(|error| ReplyError::Failed(error.into()))?;
-    meta = meta.web_urls(&super::web_urls());
-    if let Some(request) = request {
-        meta = meta.caused_by(request);
-    }
-    let context = EventContext {
-        thread: &thread(topic, 0),
-        forum_title: &topic.section_title,
-        actor: Some(&author(&entry.writer)),
-    };
+    let background = RequestInfo::background(now);
+    let caused = request.unwrap_or(&background).event(now);
+    let meta =
+        caused.map_err(|error| ReplyError::Failed(error.into()))?.web_urls(&super::web_urls());
+    let thread = thread(topic, 0);
+    let actor = author(&entry.writer);
+    let context = EventContext::new(&thread, &topic.section_title).actor(&actor);
     let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
     insert(transaction, &event).await
 }

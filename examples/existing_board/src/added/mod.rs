@@ -47,6 +47,6 @@ pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     ForumApi::builder(board.clone(), Stores::in_postgres(&club.pool))
         .environment(&environment())
         .operation(votes::vote_post(&board))
-        .axum()
+        .axum_0_8()
         .build()
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use forum_api::host::{BoardResult, CreateOutcome, InForum, MemberCaller, OrInternal};
+use forum_api::host::{BoardResult, CreateOutcome, InForum, MemberCaller};
 use forum_api::model::{PostId, PostPath};
 use forum_api::operation::{Operation, Resource, Tag};
-use forum_api::runtime::OsRandom;
 use forum_api::scope::Scope;
-use forum_api::webhook::{Event, EventMeta, Topic};
+use forum_api::webhook::{Event, Topic};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,8 +86,7 @@ async fn vote(
     let is_new = row.get("is_new");
     if is_new {
         let request = member.request();
-        let meta =
-            EventMeta::new(&OsRandom, request.received_at()).or_internal()?.caused_by(request);
+        let meta = request.event(request.received_at())?;
         let data = PostVoted { post_id: post.post_id, votes: votes.value };
         let event = Event::new(POST_VOTED, meta, Some(votes.forum_id.clone()), &data);
         events::insert(&transaction, &event).await?;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Scope;
 use forum_api::store::{Stores, WebhookStores};
-use forum_api::token::{PlainToken, TokenRequest, issue_token};
+use forum_api::token::{PlainToken, TokenRequest};
 use forum_api::webhook::Event;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -55,11 +54,8 @@ impl Site {
         let owner = alice.into();
         let scopes = [Scope::POSTS_READ, Scope::POSTS_WRITE, VOTES_WRITE];
         let request = TokenRequest::new(&owner, &scopes);
-        let tokens = Stores::in_postgres(&club.pool).tokens;
-        let now = SystemClock.now();
-        let environment = added::environment();
-        let scopes = environment.scopes();
-        let issued = issue_token(&tokens, &OsRandom, scopes, request, now).await;
+        let stores = Stores::in_postgres(&club.pool);
+        let issued = added::environment().issue_token(&stores, request).await;
         Self {
             token: issued.unwrap().0,
             app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club).unwrap()),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use forum_api::async_trait;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardResult, OwnerAccess, RequestInfo, VisibleForums,
+    Access, Authorizer, BackendResult, BoardResult, LoadedToken, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, Timestamp, UserId};
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::token::Lookup;
 
 use super::ReferenceBoard;
 use super::access::actor::{Actor, ActorRow};
@@ -19,10 +19,7 @@ use super::accounts::{Login, last_seen};
 
 #[async_trait]
 impl Authorizer for ReferenceBoard {
-    async fn load_token(
-        &self,
-        lookup: &Lookup,
-    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         let lookup = *lookup;
         let with_position = self.database.has_replicas();
         let found = self
@@ -38,11 +35,11 @@ impl Authorizer for ReferenceBoard {
             None => None,
         };
         let board = self.clone();
-        let owner_access: OwnerAccess = Arc::new(move |request| {
+        let owner_access = move |request: &RequestInfo| {
             let (row, rules) = owner.as_ref()?;
             Some(board.access_of(row.with_rules(rules), request))
-        });
-        Ok(Some((token, owner_access)))
+        };
+        Ok(Some(LoadedToken::new(token, owner_access)))
     }
 
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
@@ -61,7 +58,7 @@ impl Authorizer for ReferenceBoard {
         Ok(owner.map(|owner| self.access_of(owner, request)))
     }
 
-    async fn members_access(
+    async fn access_of_members(
         &self,
         owners: &[UserId],
         request: &RequestInfo,
@@ -179,7 +176,7 @@ fn access(actor: Actor, now: Timestamp) -> Access {
         .filter(|until| *until > now)
         .map(|until| until.saturating_duration_since(now));
     Access::new(forums)
-        .deny_offline(locked_out)
+        .board_offline(locked_out)
         .offline_for(offline_for)
         .with_extension(Arc::new(actor))
 }

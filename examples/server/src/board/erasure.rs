@@ -6,11 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult, OrInternal};
+use forum_api::host::{
+    BackendError, BackendResult, BoardError, BoardResult, OrInternal, RequestInfo,
+};
 use forum_api::model::UserId;
-use forum_api::runtime::OsRandom;
 use forum_api::store::ErasedMember;
-use forum_api::webhook::{Event, EventMeta};
+use forum_api::webhook::Event;
 use rusqlite::OpenFlags;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -102,7 +103,8 @@ impl ReferenceBoard {
             // Other commands run meanwhile.
             sleep(began.elapsed()).await;
         }
-        let meta = EventMeta::new(&OsRandom, self.clock.now())?;
+        let now = self.clock.now();
+        let meta = RequestInfo::background(now).event(now)?;
         let event = Event::member_erased(meta, &UserId::from(member));
         self.database
             .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, event, entry)))
@@ -184,8 +186,8 @@ async fn erase(
     if with_posts {
         erased = erased.with_content();
     }
-    for (statement, parameters) in erased.statements() {
-        tx.execute_texts(statement, &parameters).await?;
+    for statement in erased.statements() {
+        tx.execute_texts(statement.sql, &statement.parameters).await?;
     }
     static FIND_EVENTS: LazyLock<String> =
         LazyLock::new(|| ErasedMember::FIND_EVENTS_SQL.replace('$', "?"));
@@ -195,8 +197,8 @@ async fn erase(
         })
         .await?;
     for (event, body) in events {
-        for (statement, parameters) in erased.of_event(&event, &body) {
-            tx.execute_texts(statement, &parameters).await?;
+        for statement in erased.of_event(&event, &body) {
+            tx.execute_texts(statement.sql, &statement.parameters).await?;
         }
     }
     let posts = if with_posts { &POSTS[..] } else { &[] };

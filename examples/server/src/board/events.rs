@@ -2,7 +2,6 @@
 
 use forum_api::host::{BoardResult, RequestInfo, WebUrls};
 use forum_api::model::Timestamp;
-use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
 
 use super::access::actor::Actor;
@@ -44,10 +43,11 @@ impl EventRecorder {
     /// Records an event, unless it has no readers.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
         if self.has_readers {
-            let mut meta = EventMeta::new(&OsRandom, self.now)?.web_urls(&self.web_urls);
-            if let Some(request) = &self.request {
-                meta = meta.caused_by(request);
-            }
+            let caused = match &self.request {
+                Some(request) => request.event(self.now)?,
+                None => RequestInfo::background(self.now).event(self.now)?,
+            };
+            let meta = caused.web_urls(&self.web_urls);
             self.recorded.push(event(meta));
         }
         Ok(())
@@ -61,7 +61,7 @@ impl EventRecorder {
         change: Option<LastChange<'_>>,
     ) -> BoardResult<()> {
         let insert =
-            |event: &Event| LastChange::Texts(Event::INSERT_SQL, event.insert_parameters().into());
+            |event: &Event| LastChange::Texts(Event::INSERT_SQL, event.insert_parameters());
         let changes: Vec<_> = change.into_iter().chain(self.recorded.iter().map(insert)).collect();
         tx.commit_with(&changes).await?;
         self.is_committed = true;

@@ -85,8 +85,8 @@ async fn rater_and_forum(
     connection
         .one(query, parameters, |row| {
             let actor = row.author(["actor_id", "actor_name", "actor_avatar"])?;
-            let forum = match (row.maybe_id("forum_id")?, row.value("title")?) {
-                (Some(forum_id), Some(title)) => Some(ForumSummary { forum_id, title }),
+            let forum = match (row.maybe_id("forum_id")?, row.value::<Option<String>>("title")?) {
+                (Some(forum_id), Some(title)) => Some(ForumSummary::new(forum_id, title)),
                 _ => None,
             };
             Ok((actor, forum))

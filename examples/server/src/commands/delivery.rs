@@ -183,16 +183,14 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
 
 impl ListArgs {
     async fn list(self, webhooks: &WebhookStores) -> BoardResult<Output> {
-        let mut filter = DeliveryFilter {
-            state: self.state,
-            endpoint_id: self.endpoint,
-            topic: self.topic,
-            response: self.response,
-            since: self.since,
-            before: self.before,
-            limit: PAGE,
-            ..DeliveryFilter::default()
-        };
+        let mut filter = DeliveryFilter::default();
+        filter.state = self.state;
+        filter.endpoint_id = self.endpoint;
+        filter.topic = self.topic;
+        filter.response = self.response;
+        filter.since = self.since;
+        filter.before = self.before;
+        filter.limit = PAGE;
         if let Some(id) = &filter.endpoint_id
             && webhooks.endpoints.find(id).await?.is_none()
         {

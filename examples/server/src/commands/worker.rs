@@ -77,9 +77,10 @@ impl WorkerCommand {
             webhooks::stop(&worker, &shutdown).await;
         };
         let monitoring = Listener::serve(operator, monitor, &shutdown);
+        let urls = [url];
         tokio::select! {
             _ = async { tokio::join!(deliveries, monitoring) } => {}
-            () = certificates::record_periodically(&[url]) => {}
+            () = certificates::record_periodically(&urls) => {}
         }
         board.database.close().await;
         tracing::info!("webhook worker stopped");

@@ -10,7 +10,6 @@ use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
 use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::test_util;
-use forum_api::webhook::Endpoint;
 
 use crate::board::demo;
 use crate::postgres;
@@ -79,8 +78,8 @@ impl Storage {
 
     /// Registers an endpoint for all topics, without which the board writes no events.
     pub async fn add_endpoint(&self) {
-        let endpoint =
-            Endpoint { topics: "*,message.sent".parse().unwrap(), ..test_util::endpoint() };
+        let mut endpoint = test_util::endpoint();
+        endpoint.topics = "*,message.sent".parse().unwrap();
         let endpoints = self.webhooks().endpoints;
         assert!(endpoints.add(&endpoint, &test_util::audit_entry()).await.unwrap());
     }

@@ -10,7 +10,7 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, E
 const HOUR: i64 = 3_600_000;
 
 store_rules! {
-    mod claims;
+    mod claims, __rules_claims;
 
     /// A claimed delivery has all data that sending needs.
     async fn a_claim_returns_the_whole_delivery(fixture: &StoreFixture) -> TestResult {

@@ -8,7 +8,7 @@ use crate::webhook::{AttemptRecord, DeliveryState, Endpoint};
 const HOUR: i64 = 3_600_000;
 
 store_rules! {
-    mod delivery_stats;
+    mod delivery_stats, __rules_delivery_stats;
 
     /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {

@@ -8,7 +8,7 @@ use crate::webhook::{
 };
 
 store_rules! {
-    mod endpoints;
+    mod endpoints, __rules_endpoints;
 
     /// An added endpoint is found with all fields unchanged.
     async fn an_added_endpoint_is_found_unchanged(fixture: &StoreFixture) -> TestResult {

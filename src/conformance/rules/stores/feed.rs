@@ -12,7 +12,7 @@ use crate::webhook::{Event, Topic};
 const MAX_READS: u32 = 100_000;
 
 store_rules! {
-    mod feed;
+    mod feed, __rules_feed;
 
     /// The feed contains an event before and after its fan-out, in the order of the inserts, whatever its time.
     async fn events_are_read_in_the_order_of_their_inserts(fixture: &StoreFixture) -> TestResult {

@@ -16,7 +16,7 @@ const LEASE: i64 = 60_000;
 const DAY: i64 = 86_400_000;
 
 store_rules! {
-    mod idempotency;
+    mod idempotency, __rules_idempotency;
 
     /// Exactly one of several concurrent requests reserves the key. The others get `InProgress`.
     async fn one_of_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {

@@ -9,7 +9,7 @@ use crate::store::{ClaimedDelivery, MAX_STORED_ATTEMPTS, Settlement};
 use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, TransportError};
 
 store_rules! {
-    mod leases;
+    mod leases, __rules_leases;
 
     /// A claimed delivery is not claimed again during its lease.
     async fn a_leased_delivery_is_not_claimed_again(fixture: &StoreFixture) -> TestResult {

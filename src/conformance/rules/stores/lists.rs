@@ -10,7 +10,7 @@ use crate::webhook::DeliveryState::{Dead, Delivered, Queued};
 use crate::webhook::{Delivery, DeliveryState, Endpoint, Topic};
 
 store_rules! {
-    mod lists;
+    mod lists, __rules_lists;
 
     /// Deliveries are listed newest first, and by id for equal times. Pages have neither gaps nor overlaps.
     async fn deliveries_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {

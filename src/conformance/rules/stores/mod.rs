@@ -20,7 +20,21 @@ pub mod tokens;
 
 rule_files! {
     __store_tests, StoreFixture;
-    audit tokens rate_limits idempotency outbox pending_events feed endpoints claims leases retries lists sweeps delivery_stats token_usage
+    audit: __rules_audit;
+    tokens: __rules_tokens;
+    rate_limits: __rules_rate_limits;
+    idempotency: __rules_idempotency;
+    outbox: __rules_outbox;
+    pending_events: __rules_pending_events;
+    feed: __rules_feed;
+    endpoints: __rules_endpoints;
+    claims: __rules_claims;
+    leases: __rules_leases;
+    retries: __rules_retries;
+    lists: __rules_lists;
+    sweeps: __rules_sweeps;
+    delivery_stats: __rules_delivery_stats;
+    token_usage: __rules_token_usage;
 }
 
 /// Runs the rule `name`, such as `outbox::an_event_is_inserted_once`, on new stores.

@@ -6,7 +6,7 @@ use crate::store::{DeliveryFilter, StoredEvent};
 use crate::webhook::{Endpoint, Event};
 
 store_rules! {
-    mod outbox;
+    mod outbox, __rules_outbox;
 
     /// An inserted event is pending with all fields unchanged.
     async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {

@@ -16,7 +16,7 @@ use crate::store::{
 use crate::webhook::{Endpoint, Event};
 
 store_rules! {
-    mod pending_events;
+    mod pending_events, __rules_pending_events;
 
     /// Inserted events are pending with all fields unchanged, in their insertion order and up to the limit.
     async fn inserted_events_are_pending_in_order(fixture: &StoreFixture) -> TestResult {

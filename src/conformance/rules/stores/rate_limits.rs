@@ -9,7 +9,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
 const BUDGET: Budget = Budget { units: 120, window: Duration::from_secs(300) };
 
 store_rules! {
-    mod rate_limits;
+    mod rate_limits, __rules_rate_limits;
 
     /// Concurrent charges allow exactly the units of the budget.
     async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {

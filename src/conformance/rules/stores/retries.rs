@@ -8,7 +8,7 @@ use crate::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic, To
 const FINISHED: [DeliveryState; 4] = [Delivered, Dead, Gone, Withheld];
 
 store_rules! {
-    mod retries;
+    mod retries, __rules_retries;
 
     /// A finished delivery is queued again with its id and its stored attempts. Its number of attempts restarts at 0.
     async fn a_finished_delivery_is_queued_again(fixture: &StoreFixture) -> TestResult {

@@ -8,7 +8,7 @@ use crate::webhook::DeliveryState;
 const ALL: u32 = 1_000;
 
 store_rules! {
-    mod sweeps;
+    mod sweeps, __rules_sweeps;
 
     /// A sweep removes delivered, gone and withheld deliveries that ended before the given time.
     async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {

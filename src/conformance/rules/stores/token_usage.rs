@@ -7,7 +7,7 @@ use crate::store::{TokenUsage, UsageCounts};
 const HOUR: i64 = 3_600_000;
 
 store_rules! {
-    mod token_usage;
+    mod token_usage, __rules_token_usage;
 
     /// Numbers of the same token and hour, and of guests, are added up, also by concurrent calls.
     async fn numbers_are_added_up(fixture: &StoreFixture) -> TestResult {

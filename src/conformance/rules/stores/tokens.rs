@@ -6,7 +6,7 @@ use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, SecretDigest, TokenRecord, TokenState};
 
 store_rules! {
-    mod tokens;
+    mod tokens, __rules_tokens;
 
     /// A created token is found with all fields unchanged.
     async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {

@@ -166,7 +166,7 @@ pub async fn to_sqlite(
         compared.push(compare(table, expected, found)?);
     }
     let entry = entry.insert_parameters(1);
-    blocking(move || sqlite::finish(&target, entry.into())).await.during(TARGET)?;
+    blocking(move || sqlite::finish(&target, entry)).await.during(TARGET)?;
     Ok(CopiedBoard { tables: compared, was_offline })
 }
 

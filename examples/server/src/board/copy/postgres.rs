@@ -285,7 +285,7 @@ pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> BackendR
 pub async fn finish(tx: &Transaction<'_>, entry: &AuditEntry) -> BackendResult<()> {
     tx.batch_execute(TAKE_OFFLINE).await?;
     let texts = entry.insert_parameters(1);
-    let parameters = texts.each_ref().map(|text| text as &(dyn ToSql + Sync));
+    let parameters: Vec<_> = texts.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
     tx.execute(AuditEntry::INSERT_SQL, &parameters).await?;
     Ok(tx.batch_execute("ANALYZE").await?)
 }

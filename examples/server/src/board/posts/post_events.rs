@@ -90,11 +90,7 @@ impl EventScope {
     }
 
     pub fn context(&self) -> EventContext<'_> {
-        EventContext {
-            thread: &self.thread,
-            forum_title: &self.forum_title,
-            actor: self.actor.as_ref(),
-        }
+        EventContext::new(&self.thread, &self.forum_title).actor(self.actor.as_ref())
     }
 
     /// Records the events of a change to the thread or to the post.
