@@ -9,7 +9,7 @@ use forum_api::host::BoardResult;
 
 use super::ReferenceBoard;
 use super::accounts::post_count::{self, RecountBatch};
-use super::db::Transaction;
+use super::db::{Driver, LastChange, Transaction, bind};
 use super::locks::{self, LockTarget};
 use super::polls::option_removal;
 
@@ -45,8 +45,13 @@ async fn run(tx: &Transaction<'_>) -> BoardResult<bool> {
     if let Some(thread) = post_count::marked_thread(tx).await? {
         LockTarget::Thread(thread).lock(tx, None).await?;
         let batch = RecountBatch::of_thread(tx, thread).await?;
-        locks::members(tx, &batch.authors).await?;
-        batch.write(tx).await?;
+        let authors = locks::array(batch.authors());
+        let named = bind! { ":members": authors };
+        let lock = match tx.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(_) => Some(LastChange::Statements(&[locks::MEMBERS], named)),
+        };
+        batch.commit(tx, lock).await?;
         return Ok(true);
     }
     let Some(poll) = option_removal::unfinished_poll(tx).await? else {

@@ -132,17 +132,19 @@ async fn lock(
     }
 }
 
+/// Locks the members whose ids `:members` contains, an [`array`].
+pub const MEMBERS: &str = "
+    SELECT id FROM member WHERE id = ANY (CAST(CAST(:members AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
+
 pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> BoardResult<()> {
-    let sql = "
-        SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
     if ids.is_empty() {
         return Ok(());
     }
-    lock(tx, sql, bind![array(ids)]).await
+    lock(tx, MEMBERS, bind! { ":members": array(ids) }).await
 }
 
 /// Formats ids as an array of Postgres.
-fn array(ids: &[i64]) -> String {
+pub fn array(ids: &[i64]) -> String {
     let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
     format!("{{{}}}", texts.join(","))
 }

@@ -6,7 +6,7 @@
 
 use forum_api::host::BoardResult;
 
-use crate::board::db::{Transaction, bind};
+use crate::board::db::{LastChange, Transaction, bind};
 
 /// The number that the profile of the row `member` shows.
 pub const SHOWN: &str = "
@@ -50,7 +50,7 @@ pub async fn marked_thread(tx: &Transaction<'_>) -> BoardResult<Option<i64>> {
 pub struct RecountBatch {
     thread: i64,
     /// Ids in ascending order. Their rows are locked before the batch is written.
-    pub authors: Vec<i64>,
+    authors: Vec<i64>,
 }
 
 impl RecountBatch {
@@ -66,29 +66,42 @@ impl RecountBatch {
         Ok(Self { thread, authors })
     }
 
-    /// Counts or removes the posts of these authors on their profiles. Removes the mark of the thread after its last authors.
-    pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<()> {
-        const COUNT: [&str; 3] = [
-            "UPDATE member SET post_count = post_count + part.difference
+    pub fn authors(&self) -> &[i64] {
+        &self.authors
+    }
+
+    /// Counts or removes the posts of these authors on their profiles, removes the mark of the thread after its last authors,
+    /// and commits. `lock` locks the authors: on Postgres it is sent with the changes and the commit, so that the locks of
+    /// members, whose commands in other threads wait for them, last no round trip.
+    pub async fn commit(
+        self,
+        tx: &Transaction<'_>,
+        lock: Option<LastChange<'_>>,
+    ) -> BoardResult<()> {
+        const COUNT: [[&str; 1]; 3] = [
+            ["UPDATE member SET post_count = post_count + part.difference
             FROM (
                 SELECT author_id, CASE WHEN counts THEN post_count ELSE 0 END - counted AS difference
                 FROM thread_author JOIN thread_recount ON thread_recount.thread_id = thread_author.thread_id
                 WHERE thread_author.thread_id = :thread AND author_id > last_author_id AND author_id <= :last
             ) AS part
-            WHERE member.id = part.author_id",
-            "UPDATE thread_author SET counted = CASE WHEN counts THEN post_count ELSE 0 END
+            WHERE member.id = part.author_id"],
+            ["UPDATE thread_author SET counted = CASE WHEN counts THEN post_count ELSE 0 END
             FROM thread_recount
             WHERE thread_recount.thread_id = :thread AND thread_author.thread_id = :thread
-                AND author_id > last_author_id AND author_id <= :last",
-            "UPDATE thread_recount SET last_author_id = :last WHERE thread_id = :thread",
+                AND author_id > last_author_id AND author_id <= :last"],
+            ["UPDATE thread_recount SET last_author_id = :last WHERE thread_id = :thread"],
         ];
-        if let Some(last) = self.authors.last() {
-            tx.execute_independent(&COUNT, bind! { ":thread": self.thread, ":last": last }).await?;
-        }
+        const UNMARK: [&str; 1] = ["DELETE FROM thread_recount WHERE thread_id = :thread"];
+
+        let last = self.authors.last().copied().unwrap_or_default();
+        let part = bind! { ":thread": self.thread, ":last": last };
+        let thread = bind! { ":thread": self.thread };
+        let mut changes = Vec::from_iter(lock);
+        changes.extend(COUNT.iter().map(|statement| LastChange::Statements(statement, part)));
         if (self.authors.len() as i64) < MAX_AUTHORS {
-            let unmark = "DELETE FROM thread_recount WHERE thread_id = ?1";
-            tx.execute(unmark, bind![self.thread]).await?;
+            changes.push(LastChange::Statements(&UNMARK, thread));
         }
-        Ok(())
+        tx.commit_with(&changes).await
     }
 }
