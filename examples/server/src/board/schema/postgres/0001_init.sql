@@ -204,7 +204,6 @@ CREATE TABLE subscription (
     UNIQUE (member_id, target, target_id)
 );
 
-CREATE INDEX subscription_by_time ON subscription (member_id, created_at DESC, id DESC);
 CREATE INDEX subscription_by_target ON subscription (member_id, target, created_at DESC, id DESC);
 
 -- A thread's poll, written by the thread's author.
