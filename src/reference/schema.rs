@@ -285,10 +285,11 @@ pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
         (field("uniqueItems") == Some(&Value::Bool(true))).then(|| "no duplicates".into()),
     ];
     let values = enumeration(document, schema);
+    let is_open = field("x-extensible-enum").is_some();
     html! {
         @for range in ranges.into_iter().flatten() { " · " (range) }
         @if !values.is_empty() {
-            " · one of "
+            @if is_open { " · known values " } @else { " · one of " }
             @for (number, value) in values.into_iter().enumerate() {
                 @if number > 0 { ", " }
                 code { (plain(value)) }
