@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::environment::Environment;
 use crate::host::{BoardError, BoardResult, MemberCaller, OrInternal};
-use crate::model::{CLOCK_TOLERANCE, EventId, Expected, PageLimit, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, EventId, Expected, PageLimit, Timestamp, remove_examples};
 use crate::operation::{
     ApiResponse, ApiResult, Decode, DecodeContext, ExtraTypes, InputSchema, InputValue, Operation,
     Render, RenderContext, Tag, deserialize,
@@ -79,7 +79,8 @@ struct EventFeed {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FeedParams {
-    /// `event` of the last item that the client has, or `next` of a page. Default: the position of `since`.
+    /// `event` of the last item that the client has, or `next` of a page: 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_`
+    /// and `-`. Default: the position of `since`.
     #[schemars(transform = remove_examples)]
     after: Option<EventId>,
     /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
@@ -89,14 +90,9 @@ struct FeedParams {
     /// Topics, separated by commas. `*` is all topics except `message.sent`. Default: `*`.
     #[schemars(extend("default" = "*"))]
     topics: Option<String>,
-    /// Largest number of items. Default: 20.
+    /// Largest number of items, 1 to 100. Default: 20.
     #[serde(default)]
     limit: PageLimit,
-}
-
-/// Removes the examples of a parameter: no other board has the event, and none keeps events of that time.
-fn remove_examples(schema: &mut Schema) {
-    schema.remove("examples");
 }
 
 struct FeedQuery {
@@ -129,7 +125,8 @@ impl Decode for FeedQuery {
 struct FeedEvent {
     /// Id of the event, and its position in the feed.
     event: EventId,
-    /// Topic of the event.
+    /// Topic of the event. Skip an event of a topic that you do not know.
+    #[schemars(extend("x-extensible-enum" = Topic::STANDARD))]
     topic: String,
     /// Time of the event.
     occurred_at: Timestamp,

@@ -33,7 +33,7 @@ pub(crate) fn first_paragraph(schema: &mut Schema) {
 }
 
 /// Removes the examples of a parameter: a value of another board would select nothing, or be refused.
-pub(super) fn remove_examples(schema: &mut Schema) {
+pub(crate) fn remove_examples(schema: &mut Schema) {
     schema.remove("examples");
 }
 
