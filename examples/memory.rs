@@ -57,7 +57,7 @@ struct MemoryBoard {
 
 /// Effect of the deletion of a reply on the thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Deletions {
+pub(crate) enum Deletions {
     /// Only moderators see the reply. The replies to it stay.
     #[default]
     HideReply,

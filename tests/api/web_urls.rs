@@ -1,8 +1,7 @@
 //! `webUrl` of resources (`docs/protocol.md`, section 11.4).
 
-use forum_api::host::{WebPage, WebUrls};
-use forum_api::runtime::OsRandom;
-use forum_api::webhook::{Event, EventContext, EventMeta};
+use forum_api::host::{RequestInfo, WebPage, WebUrls};
+use forum_api::webhook::{Event, EventContext};
 
 use crate::support::*;
 
@@ -81,8 +80,9 @@ async fn resources_have_the_address_of_their_page() {
 #[test]
 fn an_event_has_the_addresses_of_its_resources_and_keeps_those_of_the_board() {
     let (thread, post) = (fixtures::thread("open-1"), fixtures::post("open-1", 2, "Green."));
-    let context = EventContext { thread: &thread, forum_title: "Open", actor: None };
-    let meta = || EventMeta::new(&OsRandom, fixtures::time()).unwrap();
+    let context = EventContext::new(&thread, "Open");
+    let request = RequestInfo::background(fixtures::time());
+    let meta = || request.event(fixtures::time()).unwrap();
     let body = |event: Event| serde_json::from_str::<Value>(&event.body).unwrap();
     let plain = body(Event::post_created(meta(), &post, context));
     assert_eq!(plain["data"]["post"]["webUrl"], Value::Null);
