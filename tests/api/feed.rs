@@ -1,11 +1,12 @@
 //! The feed of events (`docs/protocol.md`, section 12.8).
 
 use forum_api::event_feed;
+use forum_api::host::RequestInfo;
 use forum_api::model::{EventId, Timestamp};
-use forum_api::runtime::{ManualClock, OsRandom};
+use forum_api::runtime::ManualClock;
 use forum_api::store::{FanOut, WebhookStores};
 use forum_api::test_util::stores_in_memory;
-use forum_api::webhook::{Event, EventMeta};
+use forum_api::webhook::Event;
 
 use crate::support::*;
 
@@ -38,7 +39,8 @@ impl Feed {
 
     /// Inserts an event, and returns its id.
     async fn insert(&self, topic: Topic, forum: Option<&str>, data: Value) -> EventId {
-        let meta = EventMeta::new(&OsRandom, self.clock.now()).unwrap();
+        let now = self.clock.now();
+        let meta = RequestInfo::background(now).event(now).unwrap();
         let forum = forum.map(|forum| ForumId::parse(forum).unwrap());
         let event = Event::new(topic, meta, forum, &data);
         self.webhooks.outbox.insert(&event).await.unwrap();
