@@ -12,6 +12,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
@@ -83,8 +84,8 @@ def memory(process: int) -> dict[str, float]:
 class Reference:
     """A server with a demo board on SQLite. The CPU time of its GET /me is the unit of the measurements."""
 
-    def __init__(self, program: str, directory: Path) -> None:
-        self.server, self.samples = Server(program, "sqlite", directory), []
+    def __init__(self, server: Server) -> None:
+        self.server, self.samples = server, []
 
     def sample(self) -> None:
         """Measures requests after each other: the first ones fill the caches of the processor."""
@@ -176,14 +177,15 @@ class Row:
 
 
 def measure_boards(program: str, kind: str, directory: Path, reference: Reference) -> list[Row]:
-    boards, began = [], time.monotonic()
-    rows = []
-    try:
-        for name, scale in (("small", 1), ("large", 10)):
-            boards.append(Board(Server(program, kind, directory / f"{kind}_{name}"), scale))
-            boards[-1].fill()
+    began, rows = time.monotonic(), []
+    with (
+        closing(Server(program, kind, directory / f"{kind}_small")) as of_small,
+        closing(Server(program, kind, directory / f"{kind}_large")) as of_large,
+    ):
+        small, large = Board(of_small, 1), Board(of_large, 10)
+        for board in (small, large):
+            board.fill()
         filled = time.monotonic()
-        small, large = boards
         for case, same in zip(requests(small), requests(large), strict=True):
             reference.sample()
             rows.append(Row(case.name, case.is_write, measure(small, case), measure(large, same)))
@@ -193,17 +195,16 @@ def measure_boards(program: str, kind: str, directory: Path, reference: Referenc
             after.units = round(WRITE_LIMIT / LIMIT)
             rows.append(Row(operation.name, True, before, after))
         print(f"{kind}: filled in {filled - began:.0f} s, measured in {time.monotonic() - filled:.0f} s")
-    finally:
-        for board in boards:
-            board.server.close()
     return rows
 
 
 def main(program: str, kinds: list[str]) -> None:
-    with TemporaryDirectory(prefix="bounded") as directory:
-        reference = Reference(program, Path(directory, "reference"))
+    with (
+        TemporaryDirectory(prefix="bounded") as directory,
+        closing(Server(program, "sqlite", Path(directory, "reference"))) as server,
+    ):
+        reference = Reference(server)
         measured = {kind: measure_boards(program, kind, Path(directory), reference) for kind in kinds}
-        reference.server.close()
     factor = reference.factor()
     print(f"GET /me: {median(reference.samples):.2f} ms, so the factor of the machine is {factor:.1f}")
     failed = 0
