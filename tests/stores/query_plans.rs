@@ -32,7 +32,7 @@ const ALLOWED_SCANS: [&str; 17] = [
 ];
 
 /// Searches with all columns of an index. Without these columns, a search would read rows that its result does not contain.
-const SEARCHES: [&str; 35] = [
+const SEARCHES: [&str; 34] = [
     "events_feed (position=? AND number>?)",
     "events_feed (position>?)",
     "events_by_time (occurred_at<?)",
@@ -49,7 +49,6 @@ const SEARCHES: [&str; 35] = [
     "audit_log_by_actor (actor=? AND (occurred_at,id)<(?,?)",
     "audit_log_by_action (action=? AND (occurred_at,id)<(?,?)",
     "audit_log_by_target (target=? AND (occurred_at,id)<(?,?)",
-    "deliveries_by_event (event=?)",
     "deliveries_pending (endpoint=? AND due_at>?)",
     "deliveries_pending (endpoint=? AND due_at<?)",
     "deliveries_ended (ended_at<?)",

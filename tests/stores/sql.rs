@@ -60,7 +60,7 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
     let quarantine = outbox.quarantined(2).await.unwrap();
     let latest: Vec<_> = quarantine.latest.iter().map(|one| (&*one.id, &*one.reason)).collect();
-    let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
+    let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -, other than -";
     let forum = format!("column forum: {id}");
     let id = format!("column id: {id}");
     assert_eq!(quarantine.count, 3);

@@ -173,17 +173,18 @@ fn the_example_of_the_document_is_verified() {
     };
     let body = value("body");
     let fields: serde_json::Value = serde_json::from_str(body).unwrap();
-    let headers = [
+    let names = [
         ("x-forum-event", fields["topic"].as_str().unwrap()),
         ("x-forum-delivery", fields["delivery"].as_str().unwrap()),
         ("x-forum-timestamp", value("timestamp")),
         ("x-forum-signature", value("signature")),
     ];
-    let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+    let header = |(name, value): (&str, &str)| (name.parse().unwrap(), value.parse().unwrap());
     let secret = WebhookSecret::parse(value("secret")).unwrap();
     let seconds: i64 = value("timestamp").parse().unwrap();
     let now = Timestamp::from_millis(seconds * 1000);
-    let verified = verify(&[secret], &headers.into_iter().collect(), body.as_bytes(), now);
+    let headers = names.map(header).into_iter().collect();
+    let verified = verify(&[secret], &headers, body.as_bytes(), now);
     assert_eq!(verified.unwrap().topic, Topic::PING);
 }
 

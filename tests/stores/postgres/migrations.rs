@@ -98,8 +98,8 @@ async fn concurrent_deletions_delete_the_event() {
     let mut one = pool.get().await.unwrap();
     let mut other = pool.get().await.unwrap();
     let rows = "
-        INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
-        VALUES ('evt_1', 'post.created', 0, '{}', 0);
+        INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at, in_feed)
+        VALUES ('evt_1', 'post.created', 0, '{}', 0, FALSE);
         INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
         SELECT 'dlv_' || place, 'evt_1', 'post.created', 'whe_1', 0, 'delivered', 1
         FROM generate_series(1, 2) AS place;";
