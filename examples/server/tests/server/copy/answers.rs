@@ -136,7 +136,7 @@ fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
             directory,
             &format!(
                 "--database {database} {KEY} --no-worker --surface {surface} --token-budget 1000000 \
-                 --guest-budget 1000000"
+                 --guest-budget 1000000 --base-url https://forum.example"
             ),
         )
     });
