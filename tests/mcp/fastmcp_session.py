@@ -18,7 +18,7 @@ BEARER = f"Bearer {os.environ['TOKEN']}"
 async def session(name, source):
     async with Client(source) as client:
         print(name)
-        assert len(await client.list_tools()) == 21
+        assert len(await client.list_tools()) == 22
 
         async def call(tool, **arguments):
             return (await client.call_tool(tool, arguments)).structured_content

@@ -33,7 +33,7 @@ function errorCode(result) {
 }
 
 // The client then checks each result against the schema of its tool.
-assert.equal((await client.listTools()).tools.length, 21)
+assert.equal((await client.listTools()).tools.length, 22)
 
 const hits = (await call("search", { q: "bread", show: "threads" })).structuredContent.items
 const threadId = hits[0].threadId

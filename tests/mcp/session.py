@@ -48,7 +48,7 @@ async def names_of_tools(token, mode="auto"):
 async def main():
     # Each version of the protocol that begins differently. A list depends on the caller.
     everything = await names_of_tools(os.environ["TOKEN"])
-    assert len(everything) == 21, everything
+    assert len(everything) == 22, everything
     assert await names_of_tools(os.environ["TOKEN"], "legacy") == everything
     assert await names_of_tools(os.environ["READER"]) == {"listForums"}
     guest = await names_of_tools(None)
