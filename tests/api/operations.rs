@@ -6,7 +6,7 @@ use crate::support::schema;
 use crate::support::*;
 
 /// Headers that depend on the request, and those of the HTTP message itself.
-const OPTIONAL: [&str; 7] = [
+const OPTIONAL: [&str; 9] = [
     "content-length",
     "content-type",
     "idempotency-replayed",
