@@ -113,10 +113,10 @@ fn a_rotated_secret_signs_from_its_activation() {
     let id = EndpointId::parse("whe_a").unwrap();
     fixture.update(&id, |endpoint| {
         let secret = PlaintextCipher.encrypt(&WebhookSecret::parse(new).unwrap(), &endpoint.id);
-        endpoint.rotated(secret.unwrap(), now)
+        *endpoint = endpoint.clone().rotated(secret.unwrap(), now);
     });
     fixture.start();
-    fixture.update(&id, |endpoint| endpoint.activated(now).unwrap());
+    fixture.update(&id, |endpoint| *endpoint = endpoint.clone().activated(now).unwrap());
     fixture.advance(seconds(30));
     let sent = fixture.sent();
     assert!(sent.len() == 2 && sent[0].is_signed(SECRET) && sent[1].is_signed(new));
