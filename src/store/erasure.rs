@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::model::UserId;
 
 /// A statement for SQLite and PostgreSQL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ErasureStatement {
     /// The statement.
