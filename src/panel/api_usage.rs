@@ -171,11 +171,11 @@ async fn token_rows(
     context: &PageContext,
     tokens: &[(Option<Lookup>, UsageCounts)],
 ) -> PanelResult<Vec<TableRow>> {
-    let records = tokens.iter().map(async |(lookup, _)| match lookup {
+    let loads = tokens.iter().map(async |(lookup, _)| match lookup {
         Some(lookup) => context.stores().tokens.find(lookup).await,
         None => Ok(None),
     });
-    let records: Vec<_> = join_all(records).await.into_iter().collect::<Result<_, _>>()?;
+    let records: Vec<_> = join_all(loads).await.into_iter().collect::<Result<_, _>>()?;
     let owners = records.iter().flatten().map(|record| &record.owner);
     let names = context.names(owners).await?;
     let rows = tokens.iter().zip(&records).map(|((lookup, counts), record)| {

@@ -108,7 +108,7 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
 
 #[rustfmt::skip]
 const ACCEPTED: &[(&str, &str)] = &[
-    (POSTS, "since: None, from: None, body: Both }, limit: PageLimit(20), after: None"),
+    (POSTS, "since: None, from: None, sort: Oldest, body: Both }, limit: PageLimit(20), after: None"),
     ("/threads/open-1/posts?limit=100&body=html", "body: Html }, limit: PageLimit(100), after: None"),
     ("/threads/open-1/posts?from=open-1-3", "from: Some(PostId(open-1-3))"),
     ("/threads/open-1/posts?since=1970-01-01T01:00:00.5%2B01:00", "since: Some(Timestamp(500))"),

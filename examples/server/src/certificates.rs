@@ -227,11 +227,11 @@ fn next_element(bytes: &[u8]) -> Option<(Element<'_>, &[u8])> {
 }
 
 fn parse_time(element: Element<'_>) -> Option<Timestamp> {
-    let text = str::from_utf8(element.content).ok()?;
+    let content = str::from_utf8(element.content).ok()?;
     let text = match element.tag {
-        GENERALIZED_TIME => text.to_owned(),
-        UTC_TIME if text < "50" => format!("20{text}"),
-        UTC_TIME => format!("19{text}"),
+        GENERALIZED_TIME => content.to_owned(),
+        UTC_TIME if content < "50" => format!("20{content}"),
+        UTC_TIME => format!("19{content}"),
         _ => return None,
     };
     let [year, month, day, hour, minute, second] =

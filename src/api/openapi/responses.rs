@@ -66,12 +66,12 @@ pub(super) fn responses(
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     for status in schemas.statuses.iter().copied() {
-        let response = || success(spec, status, schemas);
+        let create = || success(spec, status, schemas);
         let response = match status {
             StatusCode::NO_CONTENT if spec.method == Method::DELETE => {
-                components.share_response("Deleted".into(), response)
+                components.share_response("Deleted".into(), create)
             }
-            _ => response(),
+            _ => create(),
         };
         responses.insert(status.as_str().to_owned(), response);
     }

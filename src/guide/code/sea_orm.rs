@@ -16,8 +16,8 @@ use super::sqlx::{SqlxDriver, pool_options};
 
 /// Connects to Postgres. Any connection of sea-orm can be used; this one has the options of the pool in `sqlx.rs`.
 pub fn connect(url: &str, size: u32) -> Result<DatabaseConnection, PostgresError> {
-    let pool = pool_options().max_connections(size).connect_lazy(url);
-    let pool = pool.map_err(super::sqlx::without_values)?;
+    let opened = pool_options().max_connections(size).connect_lazy(url);
+    let pool = opened.map_err(super::sqlx::without_values)?;
     Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
 }
 

@@ -193,8 +193,8 @@ impl TlsPostgres {
     /// Returns a URL of the Unix-domain socket with these parameters: the directory is a parameter, or the host.
     pub fn socket_url(&self, is_parameter: bool, parameters: &str) -> String {
         let (_, port) = self.running.as_ref().unwrap();
-        let directory = self.certificates.path("").display().to_string();
-        let directory = directory.trim_end_matches('/');
+        let folder = self.certificates.path("");
+        let directory = folder.to_str().unwrap().trim_end_matches('/');
         let user = format!("postgres://forum:{PASSWORD}@");
         if is_parameter {
             return format!("{user}/postgres?host={directory}&port={port}&{parameters}");

@@ -3,11 +3,12 @@
 use deadpool_postgres::GenericClient;
 use forum_api::host::RequestInfo;
 use forum_api::model::{BodyFormat, Timestamp};
+use forum_api::runtime::{Clock as _, SystemClock};
 use forum_api::webhook::{Event, EventContext};
 
 use super::convert::{author, post, thread};
-use crate::before::ReplyError;
-use crate::before::topics::{Entry, Topic};
+use crate::before::topics::{self, ADMINISTRATOR, Entry, Topic};
+use crate::before::{Club, ReplyError};
 
 /// Writes the event of a new entry in the entry's transaction.
 pub async fn emit(
@@ -26,6 +27,28 @@ pub async fn emit(
     let context = EventContext::new(&thread, &topic.section_title).actor(&actor);
     let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
     insert(transaction, &event).await
+}
+
+/// Locks or unlocks a topic, as the database's administrator does, with the event of the change. A topic that has this
+/// state already is not changed.
+pub async fn lock_topic(club: &Club, topic: i64, locked: bool) -> Result<(), ReplyError> {
+    let update = "UPDATE topic SET locked = $2 WHERE id = $1 AND locked <> $2";
+    let mut client = club.pool.get().await?;
+    let transaction = client.transaction().await?;
+    if transaction.execute(update, &[&topic, &locked]).await? == 0 {
+        return Ok(());
+    }
+    let changed = topics::find(&transaction, topic, ADMINISTRATOR).await?;
+    let topic = changed.ok_or(ReplyError::NoTopic)?;
+    let now = SystemClock.now();
+    let caused = RequestInfo::background(now).event(now);
+    let meta =
+        caused.map_err(|error| ReplyError::Failed(error.into()))?.web_urls(&super::web_urls());
+    let thread = thread(&topic, 0);
+    let event = Event::thread_updated(meta, EventContext::new(&thread, &topic.section_title));
+    insert(&transaction, &event).await?;
+    transaction.commit().await?;
+    Ok(())
 }
 
 /// Writes an event in the transaction of its change.

@@ -9,7 +9,7 @@ use super::ReplyError;
 const MEMBER: i16 = 1;
 
 /// Rank of an administrator.
-const ADMINISTRATOR: i16 = 3;
+pub const ADMINISTRATOR: i16 = 3;
 
 /// The author of an entry.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@ use forum_api::store::{OutboxStore, Stores, WebhookStores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
+use crate::added::events;
 use crate::before::{Club, connect};
 
 pub use forum_test_support::postgres::run_with_postgres;
@@ -103,8 +104,7 @@ impl BoardFixture for ClubFixture {
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-        let update = "UPDATE topic SET locked = $2 WHERE id = $1";
-        change(&self.0, update, &[&number(thread)?, &locked]).await
+        Ok(events::lock_topic(&self.0, number(thread)?, locked).await?)
     }
 
     fn operations(&self) -> Vec<Operation> {

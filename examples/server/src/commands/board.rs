@@ -285,8 +285,8 @@ impl DeleteArgs {
         if let Some(name) = self.by {
             let (member, name) = id_and_username(board, name).await?;
             let count = count_posts(board, member, self.since).await?;
-            let count = describe(count);
-            self.confirm.ask(&format!("This deletes the posts of {name:?}: {count}."))?;
+            let described = describe(count);
+            self.confirm.ask(&format!("This deletes the posts of {name:?}: {described}."))?;
             let since = self.since.map(|since| format!("; since {since}")).unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?
                 .with_details(format_args!("by {name}{since}"));

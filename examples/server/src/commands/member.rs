@@ -245,11 +245,11 @@ async fn erase(
     } else {
         "Their posts stay without author."
     };
-    let described: Vec<_> = accounts
+    let names: Vec<_> = accounts
         .iter()
         .map(|ErasedAccount { member, name }| format!("{name:?} (member {member})"))
         .collect();
-    let described = described.join(", ");
+    let described = names.join(", ");
     confirm.ask(&match accounts.len() {
         1 => format!(
             "This removes the account {described} with its tokens, endpoints and inbox. {posts_of}"

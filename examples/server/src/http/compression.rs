@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state, map_request};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::{IntoResponse as _, Response};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::sync::OnceCell;
@@ -22,13 +23,18 @@ const MIN_LEN: u64 = 256;
 /// Permits a response that is not compressed. Preferred only if the client accepts nothing else.
 const LAST_RESORT: HeaderValue = HeaderValue::from_static("identity;q=0.001");
 
+/// End of the `etag` of a compressed body.
+const ETAG_SUFFIX: &str = "-gzip\"";
+
 /// Compresses the responses of a router for clients that accept gzip. The level is fast, because most bodies are sent
-/// once. A body has the same `etag` with and without compression: no client can combine parts of both, because the
-/// server ignores `range`.
+/// once. The `etag` of a compressed body ends with `-gzip`, because a strong `etag` belongs to one sequence of bytes.
 pub fn compress(router: Router) -> Router {
     let fast = CompressionLayer::new().quality(CompressionLevel::Fastest);
     let compressed = IsText.and(NotForContentType::IMAGES).and(NotForContentType::SSE);
-    router.layer(fast.compress_when(compressed)).layer(map_request(accept_identity))
+    router
+        .layer(fast.compress_when(compressed))
+        .layer(map_request(accept_identity))
+        .layer(from_fn(distinguish_etags))
 }
 
 /// Compresses the body of the only route of a router well, for the first client that accepts gzip. All later ones get the
@@ -89,6 +95,31 @@ async fn accept_identity(mut request: Request) -> Request {
     request
 }
 
+/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request.
+async fn distinguish_etags(mut request: Request, next: Next) -> Response {
+    let headers = request.headers_mut();
+    let condition = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    let plain = condition
+        .filter(|tags| tags.contains(ETAG_SUFFIX))
+        .and_then(|tags| HeaderValue::try_from(tags.replace(ETAG_SUFFIX, "\"")).ok());
+    let has_compressed = plain.is_some();
+    if let Some(plain) = plain {
+        headers.insert(IF_NONE_MATCH, plain);
+    }
+    let mut response = next.run(request).await;
+    let is_of_compressed = response.headers().contains_key(CONTENT_ENCODING)
+        || has_compressed && response.status() == StatusCode::NOT_MODIFIED;
+    let headers = response.headers_mut();
+    let tag = headers.get(ETAG).filter(|_| is_of_compressed).and_then(|tag| tag.to_str().ok());
+    let suffixed = tag
+        .and_then(|tag| tag.strip_suffix('"'))
+        .and_then(|tag| HeaderValue::try_from(format!("{tag}{ETAG_SUFFIX}")).ok());
+    if let Some(suffixed) = suffixed {
+        headers.insert(ETAG, suffixed);
+    }
+    response
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::ready;
@@ -97,7 +128,8 @@ mod tests {
     use axum::body::Body;
     use axum::response::Html;
     use axum::routing::get;
-    use http::header::{ETAG, VARY};
+    use http::HeaderMap;
+    use http::header::VARY;
     use http::request::Builder;
     use tower::ServiceExt as _;
 
@@ -135,7 +167,8 @@ mod tests {
             let (head, body) = response.into_parts();
             let is_long = path == "/long";
             let header = |name| head.headers.get(name).map(|value| value.to_str().unwrap());
-            assert_eq!(header(ETAG), is_long.then_some("\"1\""), "{accepted}");
+            let tag = if is_compressed { "\"1-gzip\"" } else { "\"1\"" };
+            assert_eq!(header(ETAG), is_long.then_some(tag), "{accepted}");
             assert_eq!(header(VARY), is_long.then_some("accept-encoding"));
             let encoding = header(CONTENT_ENCODING);
             assert_eq!(encoding, is_compressed.then_some("gzip"), "{accepted}");
@@ -147,7 +180,25 @@ mod tests {
         let request = Request::head("/long").header(ACCEPT_ENCODING, "gzip");
         let response = send(&router, request).await;
         assert_eq!(response.headers()[CONTENT_ENCODING], "gzip");
+        assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
         assert_eq!(response.headers().get(CONTENT_LENGTH), None);
+    }
+
+    #[tokio::test]
+    async fn the_etag_of_either_form_is_a_condition() {
+        let page = |headers: HeaderMap| async move {
+            let is_unchanged =
+                headers.get(IF_NONE_MATCH).is_some_and(|tags| tags == "\"0\", \"1\"");
+            let status = if is_unchanged { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+            (status, [(ETAG, "\"1\"")])
+        };
+        let router = compress(Router::new().route("/", get(page)));
+        for (tags, expected) in [("\"0\", \"1\"", "\"1\""), ("\"0\", \"1-gzip\"", "\"1-gzip\"")] {
+            let request = Request::get("/").header(IF_NONE_MATCH, tags);
+            let response = send(&router, request).await;
+            assert_eq!(response.status(), 304);
+            assert_eq!(response.headers()[ETAG], expected);
+        }
     }
 
     #[tokio::test]

@@ -73,9 +73,8 @@ impl Readiness {
 
     /// Returns whether the board is offline; `None` if the database does not respond in time.
     pub async fn is_offline(&self) -> Option<bool> {
-        let availability =
-            self.board.read_short(|connection| Box::pin(settings::availability(connection)));
-        let availability = timeout(PROBE_TIMEOUT, availability).await.ok()?.ok()?;
+        let read = self.board.read_short(|connection| Box::pin(settings::availability(connection)));
+        let availability = timeout(PROBE_TIMEOUT, read).await.ok()?.ok()?;
         Some(availability != settings::ONLINE)
     }
 

@@ -155,8 +155,8 @@ mod tests {
 
     /// Returns the lines about a request whose last event repeats fields of its span.
     fn lines(format: LogFormat) -> Vec<String> {
-        let lines = Lines::default();
-        let writer = lines.clone();
+        let written = Lines::default();
+        let writer = written.clone();
         let layer = fmt::layer()
             .fmt_fields(JsonFields::new())
             .event_format(LineFormat(format))
@@ -177,7 +177,7 @@ mod tests {
             let absent: Option<&str> = None;
             tracing::info!(request_id = "r1", status = 500, code = absent, "request completed");
         });
-        let bytes = lines.0.lock().unwrap().clone();
+        let bytes = written.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     }
 

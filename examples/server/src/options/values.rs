@@ -77,17 +77,17 @@ fn own_form(url: &str) -> Option<String> {
         let name = text.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     };
-    let file = path.split_once('?').filter(|(_, rest)| is_parameter(rest));
-    let file = file.map_or(path, |(file, _)| file);
-    let file = match file.strip_prefix("//") {
+    let split = path.split_once('?').filter(|(_, rest)| is_parameter(rest));
+    let without_parameters = split.map_or(path, |(start, _)| start);
+    let without_slashes = match without_parameters.strip_prefix("//") {
         Some(rest) => match rest.strip_prefix('/') {
             Some(name) if !name.contains('/') => name,
-            Some(_) => file,
+            Some(_) => without_parameters,
             None => rest,
         },
-        None => file,
+        None => without_parameters,
     };
-    let file = file.strip_prefix("file:").unwrap_or(file);
+    let file = without_slashes.strip_prefix("file:").unwrap_or(without_slashes);
     (file != path).then(|| format!("sqlite:{file}"))
 }
 

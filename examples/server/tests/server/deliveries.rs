@@ -123,7 +123,7 @@ fn an_attempt_fails_after_the_timeout() {
     for part in [
         &*format!("\nURL           {}\n", receiver.url),
         &*format!("\nnext attempt  {next}\n"),
-        "\nRequest body\n    {\"event\":\"evt_",
+        &*format!("\nRequest body\n    {{\"delivery\":\"{delivery}\",\"event\":\"evt_"),
         "\n#1  ",
         "\nRequest headers\n    content-type: application/json\n",
         &*format!("\n    x-forum-delivery: {delivery}\n"),

@@ -76,7 +76,7 @@ store_rules! {
         let tokens = &fixture.stores.tokens;
         let endpoints = &fixture.webhooks.endpoints;
         check!(tokens.create(&token(1)?, &entry(0)).await?)?;
-        let mut expected = vec![100];
+        let mut expected = vec![0];
         for number in 1..10 {
             // Two changes have the same time.
             let entry = AuditEntry { occurred_at: instant((number + 1) / 2), ..entry(number) };
