@@ -241,6 +241,9 @@ struct Width {
     shown: usize,
 }
 
+/// Returns the width down to which a column can shrink; `None` if it keeps its width.
+type MinWidth = dyn Fn(&Column, Width) -> Option<usize>;
+
 /// Returns the width of a table whose columns have the widths that `of` selects.
 fn total_width(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
     let columns = widths.iter().flatten().map(|width| of(*width) + 2);
@@ -290,8 +293,7 @@ impl Table {
         let min_of_others =
             |column: &Column, _: Width| (!column.is_long && !column.is_whole).then_some(MIN_WIDTH);
         let min_of_all = |_: &Column, _: Width| Some(MIN_WIDTH);
-        let steps: [&dyn Fn(&Column, Width) -> Option<usize>; 3] =
-            [&min_of_long, &min_of_others, &min_of_all];
+        let steps: [&MinWidth; 3] = [&min_of_long, &min_of_others, &min_of_all];
         for min in steps {
             while total_width(&widths, |width| width.shown) > max {
                 let columns = widths.iter_mut().zip(self.columns).skip(1);

@@ -107,19 +107,19 @@ board_rules! {
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
         let path = format!("/forums/{forum}/threads");
-        let cases: [(&str, fn(Value) -> Value); 4] = [
-            ("title", |text| json!({ "title": text, "body": "Tea?" })),
-            ("body", |text| json!({ "title": "Tea", "body": text })),
-            ("poll.question", |text| with_poll(&json!({ "question": text, "options": ["Yes", "No"] }))),
-            ("poll.options[1]", |text| with_poll(&json!({ "question": "Tea?", "options": ["Yes", text] }))),
-        ];
-        for (field, body) in cases {
+        let with_text = |field: &str, text: Value| match field {
+            "title" => json!({ "title": text, "body": "Tea?" }),
+            "body" => json!({ "title": "Tea", "body": text }),
+            "poll.question" => with_poll(&json!({ "question": text, "options": ["Yes", "No"] })),
+            _ => with_poll(&json!({ "question": "Tea?", "options": ["Yes", text] })),
+        };
+        for field in ["title", "body", "poll.question", "poll.options[1]"] {
             if field.starts_with("poll") && suite.require_operation("getPoll", Capability::Polls).is_err() {
                 continue;
             }
             for (value, status) in [(json!(7), 400), (json!(" "), 422)] {
                 suite.advance(Duration::from_secs(60));
-                let body = body(value);
+                let body = with_text(field, value);
                 let response = client.post(&path, &body).await;
                 let error = response.json();
                 check_eq!(response.status, status, "POST {path} {body}: {error}")?;

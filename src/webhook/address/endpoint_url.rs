@@ -132,7 +132,6 @@ impl EndpointUrl {
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
     pub fn parse(url: &str, allowed: AllowedAddresses) -> Result<Self, AddressError> {
-        let allowed = allowed.into();
         let url = parse_url(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
         let endpoint_url = Self {
