@@ -83,7 +83,9 @@ pub use rating::{NewRating, Rating};
 pub use saturating_u64::saturating_u64;
 pub use search::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow, SearchSort};
 pub use search_query::{SearchQuery, SearchTerm};
-pub(crate) use serde_helpers::{FORBIDDEN_CHARS, first_paragraph, remove_examples};
+#[cfg(feature = "webhooks")]
+pub(crate) use serde_helpers::remove_examples;
+pub(crate) use serde_helpers::{FORBIDDEN_CHARS, first_paragraph};
 pub use subscription::{
     NewSubscription, Subscription, SubscriptionFilter, SubscriptionTarget, SubscriptionTargetKind,
 };

@@ -41,10 +41,13 @@ pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
+#[cfg(feature = "mcp")]
 pub(crate) use idempotency::is_key;
+#[cfg(feature = "webhooks")]
+pub(crate) use input::deserialize;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{
-    Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, deserialize, reject_query,
+    Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, reject_query,
 };
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
