@@ -9,7 +9,7 @@ pub(crate) mod sqlite;
 #[cfg(feature = "tokio-postgres-0_7")]
 pub(crate) mod tokio_postgres;
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub use column::ColumnError;
+#[cfg(all(feature = "sqlite", not(feature = "postgres")))]
+pub(crate) use column::ColumnError;
 #[cfg(feature = "postgres")]
-pub use database::DatabaseError;
+pub use {column::ColumnError, database::DatabaseError};
