@@ -40,7 +40,7 @@ pub async fn run<C: R2D2Connection + 'static, T: Send + 'static>(
     command: impl FnOnce(&mut C) -> Result<T, CommandError> + Send + 'static,
 ) -> BoardResult<T> {
     let result = tokio::task::spawn_blocking(move || {
-        let mut connection = pool.get().or_internal()?;
+        let mut connection = pool.get().map_err(BoardError::internal)?;
         C::transaction(&mut connection, command)
     });
     Ok(result.await.or_internal()??)
