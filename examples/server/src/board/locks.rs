@@ -132,7 +132,7 @@ async fn lock(
     }
 }
 
-/// Locks the members whose ids `:members` contains, an [`array`].
+/// Locks the members whose ids `:members` contains, an [`array`](fn@array).
 pub const MEMBERS: &str = "
     SELECT id FROM member WHERE id = ANY (CAST(CAST(:members AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
 
