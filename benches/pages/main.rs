@@ -21,7 +21,6 @@ mod handwritten;
 mod pages;
 mod sqlx;
 
-use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
