@@ -1108,9 +1108,11 @@ impl Board for MemoryBoard {
             BoardError::conflict("You have already voted.").with_reason("already_voted")
         })?;
         let chosen: BTreeSet<_> = new.option_ids.iter().collect();
-        let is_repeated = chosen.len() < new.option_ids.len();
         validate(!chosen.is_empty(), "optionIds", "Choose an option.", "required")?;
-        validate(!is_repeated, "optionIds", "An option is repeated.", "duplicate")?;
+        let repeated = first_repeated(new.option_ids.iter());
+        if let Some(index) = repeated {
+            validate(false, format!("optionIds[{index}]"), "An option is repeated.", "duplicate")?;
+        }
         let is_possible = chosen.len() <= poll.max_choices as usize;
         validate(is_possible, "optionIds", "Choose fewer options.", "too_long")?;
         for (index, id) in new.option_ids.iter().enumerate() {
@@ -1297,6 +1299,12 @@ fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
     ensure(is_current, || BoardError::stale_version("It was changed in the meantime."))
 }
 
+/// Returns the index of the first item that equals an earlier one.
+fn first_repeated<T: Ord>(mut items: impl Iterator<Item = T>) -> Option<usize> {
+    let mut seen = BTreeSet::new();
+    items.position(|item| !seen.insert(item))
+}
+
 /// Checks a poll. `of_text` follows the path of an option in the path of its text.
 fn check_poll(poll: &Poll, of_text: &str) -> BoardResult<()> {
     check_line("question", &poll.question)?;
@@ -1305,9 +1313,10 @@ fn check_poll(poll: &Poll, of_text: &str) -> BoardResult<()> {
     }
     let count = poll.options.len();
     validate(count >= 2, "options", "At least two options are required.", "required")?;
-    let texts = poll.options.iter().map(|option| option.text.trim());
-    let differ = texts.collect::<BTreeSet<_>>().len() == count;
-    validate(differ, "options", "Two options are the same.", "duplicate")?;
+    if let Some(index) = first_repeated(poll.options.iter().map(|option| option.text.trim())) {
+        let field = format!("options[{index}]{of_text}");
+        validate(false, field, "Two options are the same.", "duplicate")?;
+    }
     let is_possible = (1..=count).contains(&(poll.max_choices as usize));
     let message = "It must be 1 to the number of options.";
     validate(is_possible, "maxChoices", message, "out_of_range")

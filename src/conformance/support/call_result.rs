@@ -33,10 +33,12 @@ impl<T: Debug> CallResult<T> {
         if visible { self.expect_ok().map(drop) } else { self.expect_path_not_found() }
     }
 
-    /// Expects [`BoardError::Validation`] of this field.
+    /// Expects [`BoardError::Validation`] of this field, or of one of its items.
     pub(crate) fn expect_validation_error(self, expected: &str) -> TestResult {
         self.expect_error(&format!("BoardError::Validation of `{expected}`"), |error| {
-            matches!(error, BoardError::Validation(_)) && error.field() == Some(expected)
+            let rest = error.field().and_then(|field| field.strip_prefix(expected));
+            let is_expected = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+            matches!(error, BoardError::Validation(_)) && is_expected
         })
     }
 

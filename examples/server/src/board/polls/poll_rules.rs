@@ -173,11 +173,18 @@ fn check_choices<'a>(
     if checked.len() as i64 > most {
         return Err(of_options(fill(texts.too_many_options, most)).with_reason("too_long"));
     }
-    let have_different_texts =
-        all_differ(checked.iter().map(|choice| choice.text.nfc().collect::<String>()));
-    let have_different_ids = all_differ(checked.iter().filter_map(|choice| choice.id));
-    if !have_different_texts || !have_different_ids {
-        return Err(of_options(texts.duplicate_option.into()).with_reason("duplicate"));
+    let repeated_text =
+        first_repeated(checked.iter().map(|choice| choice.text.nfc().collect::<String>()));
+    let field = match repeated_text {
+        Some(index) => Some(body.option_text(index)),
+        None => {
+            let ids = checked.iter().enumerate().map(|(index, choice)| choice.id.ok_or(index));
+            first_repeated(ids).map(|index| body.field(&format!("options[{index}].optionId")))
+        }
+    };
+    if let Some(field) = field {
+        let error = BoardError::validation(field, texts.duplicate_option);
+        return Err(error.with_reason("duplicate"));
     }
     Ok(checked)
 }
@@ -288,8 +295,9 @@ pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec
     if named.is_empty() {
         return Err(of_options(texts.vote_missing.into()).with_reason("required"));
     }
-    if !all_differ(named.iter()) {
-        return Err(of_options(texts.duplicate_choice.into()).with_reason("duplicate"));
+    if let Some(index) = first_repeated(named.iter()) {
+        let error = BoardError::validation(format!("optionIds[{index}]"), texts.duplicate_choice);
+        return Err(error.with_reason("duplicate"));
     }
     if named.len() > poll.max_choices as usize {
         let text = fill(texts.too_many_choices, poll.max_choices);
@@ -306,7 +314,8 @@ fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> 
         .ok_or_else(|| BoardError::not_found(texts.unknown_option))
 }
 
-pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
+/// Returns the index of the first item that equals an earlier one.
+fn first_repeated<T: Eq + Hash>(mut items: impl Iterator<Item = T>) -> Option<usize> {
     let mut seen = HashSet::new();
-    items.into_iter().all(|item| seen.insert(item))
+    items.position(|item| !seen.insert(item))
 }
