@@ -23,7 +23,7 @@ use crate::webhook::{Topic, TopicSet, concerns, example_event};
 /// Largest number of events that one request reads.
 const MAX_READ: u32 = 1000;
 
-const NOTES: &str = "For clients that cannot receive webhooks, and for copies of the board. An item is the body of a webhook without `delivery`. The items are in the order in which the changes became visible. To go on, send the `event` of the last item as `after`, and repeat this while `next` is not null; later continue in the same way. Such a client misses no event and gets none twice.\n\nA page contains what an endpoint of the token's owner would receive now: events of forums that the owner can see, and ratings and private messages only if the owner is one of the parties. `message.sent` must be named in `topics`. A page can have fewer items than `limit`, or none, and a `next`.\n\nThe board keeps events for a limited time. An `after` that is too old is a 400 with the header `x-error-reason: position_expired`: read the lists again, and begin with `since`, the time before that.";
+const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send the `event` of the last item as `after`, and repeat this while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains what an endpoint of the token's owner would receive now; `message.sent` must be named in `topics`. A page can have fewer items than `limit`, or none, and a `next`.\n\nAn `after` that is older than the events that the board keeps is a 400 with the header `x-error-reason: position_expired`: read the lists again, and begin with `since`, the time before that.";
 
 /// Returns the operation `GET /x/events`, which lists the events of a board: the feed.
 ///
