@@ -1,5 +1,5 @@
-"""Rules that the document cannot express: valid cursors, posts of a thread, searchable words, excluded characters, null in
-optional fields, and idempotency keys.
+"""Rules that the document cannot express: valid cursors, posts of a thread, searchable words, topics of the board, excluded
+characters, null in optional fields, and idempotency keys.
 """
 
 import json
@@ -10,7 +10,7 @@ import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-STATE_DEPENDENT = ("after", "from", "q")
+STATE_DEPENDENT = ("after", "from", "q", "topics")
 EXCLUDED_CHARACTERS = "expected text without U+0000 or a byte-order mark"
 
 
