@@ -193,20 +193,16 @@ impl<'a> Transaction<'a> {
     ) -> BoardResult<Option<i64>> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
-                let mut used = vec![false; parameters.len()];
-                let mut run = |sql| run_with_used(connection, sql, parameters, &mut used);
-                let mut id = None;
+                let mut ordered: Vec<_> = statements.iter().enumerate().collect();
                 if cfg!(debug_assertions) && is_in_memory(connection) {
-                    let mut reversed = statements.iter().rev();
-                    if let Some(last) = reversed.next() {
-                        id = run(last)?;
-                    }
-                    for sql in reversed {
-                        run(sql)?;
-                    }
-                } else {
-                    for sql in statements {
-                        id = run(sql)?;
+                    ordered.reverse();
+                }
+                let mut used = vec![false; parameters.len()];
+                let mut id = None;
+                for (index, sql) in ordered {
+                    let returned = run_with_used(connection, sql, parameters, &mut used)?;
+                    if index + 1 == statements.len() {
+                        id = returned;
                     }
                 }
                 if used.contains(&false) { Err(mismatch().into()) } else { Ok(id) }
