@@ -4,7 +4,7 @@ use deadpool_postgres::GenericClient;
 use forum_api::host::RequestInfo;
 use forum_api::model::{BodyFormat, Timestamp};
 use forum_api::runtime::{Clock as _, SystemClock};
-use forum_api::webhook::{Event, EventContext};
+use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use super::convert::{author, post, thread};
 use crate::before::topics::{self, ADMINISTRATOR, Entry, Topic};
@@ -18,10 +18,7 @@ pub async fn emit(
     request: Option<&RequestInfo>,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let background = RequestInfo::background(now);
-    let caused = request.unwrap_or(&background).event(now);
-    let meta =
-        caused.map_err(|error| ReplyError::Failed(error.into()))?.web_urls(&super::web_urls());
+    let meta = event_meta(request, now)?;
     let thread = thread(topic, 0);
     let actor = author(&entry.writer);
     let context = EventContext::new(&thread, &topic.section_title).actor(&actor);
@@ -29,8 +26,8 @@ pub async fn emit(
     insert(transaction, &event).await
 }
 
-/// Locks or unlocks a topic, as the database's administrator does, with the event of the change. A topic that has this
-/// state already is not changed.
+/// Locks or unlocks a topic, and writes the event of the change in the same transaction. Changes nothing if the topic has
+/// this state already.
 pub async fn lock_topic(club: &Club, topic: i64, locked: bool) -> Result<(), ReplyError> {
     let update = "UPDATE topic SET locked = $2 WHERE id = $1 AND locked <> $2";
     let mut client = club.pool.get().await?;
@@ -41,14 +38,20 @@ pub async fn lock_topic(club: &Club, topic: i64, locked: bool) -> Result<(), Rep
     let changed = topics::find(&transaction, topic, ADMINISTRATOR).await?;
     let topic = changed.ok_or(ReplyError::NoTopic)?;
     let now = SystemClock.now();
-    let caused = RequestInfo::background(now).event(now);
-    let meta =
-        caused.map_err(|error| ReplyError::Failed(error.into()))?.web_urls(&super::web_urls());
+    let meta = event_meta(None, now)?;
     let thread = thread(&topic, 0);
     let event = Event::thread_updated(meta, EventContext::new(&thread, &topic.section_title));
     insert(&transaction, &event).await?;
     transaction.commit().await?;
     Ok(())
+}
+
+/// Creates the metadata of an event. `request` is the request that causes it, or `None` for a change without one.
+fn event_meta(request: Option<&RequestInfo>, now: Timestamp) -> Result<EventMeta, ReplyError> {
+    let background = RequestInfo::background(now);
+    let caused = request.unwrap_or(&background).event(now);
+    let meta = caused.map_err(|error| ReplyError::Failed(error.into()))?;
+    Ok(meta.web_urls(&super::web_urls()))
 }
 
 /// Writes an event in the transaction of its change.
