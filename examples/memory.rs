@@ -1109,14 +1109,12 @@ impl Board for MemoryBoard {
         })?;
         let chosen: BTreeSet<_> = new.option_ids.iter().collect();
         validate(!chosen.is_empty(), "optionIds", "Choose an option.", "required")?;
-        let repeated = first_repeated(new.option_ids.iter());
-        if let Some(index) = repeated {
-            validate(false, format!("optionIds[{index}]"), "An option is repeated.", "duplicate")?;
-        }
+        let of_option = |index| format!("optionIds[{index}]");
+        reject_repeated(new.option_ids.iter(), of_option, "An option is repeated.")?;
         let is_possible = chosen.len() <= poll.max_choices as usize;
         validate(is_possible, "optionIds", "Choose fewer options.", "too_long")?;
         for (index, id) in new.option_ids.iter().enumerate() {
-            ensure(poll.has_option(id), || no_option(format!("optionIds[{index}]")))?;
+            ensure(poll.has_option(id), || no_option(of_option(index)))?;
         }
         let ballot = found(data.ballots.get_mut(&id))?;
         let voter = member.user_id().clone();
@@ -1299,10 +1297,17 @@ fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
     ensure(is_current, || BoardError::stale_version("It was changed in the meantime."))
 }
 
-/// Returns the index of the first item that equals an earlier one.
-fn first_repeated<T: Ord>(mut items: impl Iterator<Item = T>) -> Option<usize> {
+/// Rejects an item that equals an earlier one. `field` returns the path of the item with an index.
+fn reject_repeated<T: Ord>(
+    mut items: impl Iterator<Item = T>,
+    field: impl FnOnce(usize) -> String,
+    message: &str,
+) -> BoardResult<()> {
     let mut seen = BTreeSet::new();
-    items.position(|item| !seen.insert(item))
+    match items.position(|item| !seen.insert(item)) {
+        Some(index) => Err(BoardError::validation(field(index), message).with_reason("duplicate")),
+        None => Ok(()),
+    }
 }
 
 /// Checks a poll. `of_text` follows the path of an option in the path of its text.
@@ -1313,10 +1318,9 @@ fn check_poll(poll: &Poll, of_text: &str) -> BoardResult<()> {
     }
     let count = poll.options.len();
     validate(count >= 2, "options", "At least two options are required.", "required")?;
-    if let Some(index) = first_repeated(poll.options.iter().map(|option| option.text.trim())) {
-        let field = format!("options[{index}]{of_text}");
-        validate(false, field, "Two options are the same.", "duplicate")?;
-    }
+    let texts = poll.options.iter().map(|option| option.text.trim());
+    let of_option = |index| format!("options[{index}]{of_text}");
+    reject_repeated(texts, of_option, "Two options are the same.")?;
     let is_possible = (1..=count).contains(&(poll.max_choices as usize));
     let message = "It must be 1 to the number of options.";
     validate(is_possible, "maxChoices", message, "out_of_range")
