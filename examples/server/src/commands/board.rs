@@ -285,7 +285,7 @@ impl DeleteArgs {
         if let Some(name) = self.by {
             let (member, name) = id_and_username(board, name).await?;
             let count = count_posts(board, member, self.since).await?;
-            let described = describe(count);
+            let described = describe_count(count);
             self.confirm.ask(&format!("This deletes the posts of {name:?}: {described}."))?;
             let since = self.since.map(|since| format!("; since {since}")).unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?
@@ -357,7 +357,7 @@ pub async fn count_posts(
 }
 
 /// Formats the number of posts that are deleted, for example `12 posts, with 1 thread and its replies`.
-pub fn describe(PostCount { posts, threads }: PostCount) -> String {
+pub fn describe_count(PostCount { posts, threads }: PostCount) -> String {
     let posts = counted(posts as u64, "post", "posts");
     match threads {
         0 => posts,

@@ -1,12 +1,14 @@
 //! Command `member`.
 
+use std::collections::HashSet;
+
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::{Clock, SystemClock};
 use serde_json::json;
 
-use super::board::{count_posts, delete_posts, describe, restore_command};
+use super::board::{count_posts, delete_posts, describe_count, restore_command};
 use super::names::id_and_username;
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
@@ -189,7 +191,7 @@ async fn ban_with_posts(
             })
         })
         .await?;
-    let count = describe(count_posts(board, member, None).await?);
+    let count = describe_count(count_posts(board, member, None).await?);
     confirm.ask(&format!("This bans {name:?} and deletes {count}."))?;
     let is_changed = apply(board, name.clone(), Change::Banned(true)).await?;
     let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
@@ -226,9 +228,10 @@ async fn erase(
     confirm: Confirm,
 ) -> BoardResult<Output> {
     let mut accounts: Vec<ErasedAccount> = Vec::new();
+    let mut named = HashSet::new();
     for name in names {
         let (member, name) = id_and_username(board, name).await?;
-        if accounts.iter().all(|account| account.member != member) {
+        if named.insert(member) {
             accounts.push(ErasedAccount { member, name });
         }
     }
