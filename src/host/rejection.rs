@@ -11,10 +11,10 @@ use std::time::Duration;
 /// ```
 /// use forum_api::host::BoardError;
 ///
-/// let error = BoardError::validation("poll.options", "All options must be different.").with_reason("duplicate");
+/// let error = BoardError::validation("poll.options[1]", "All options must be different.").with_reason("duplicate");
 /// let BoardError::Validation(rejection) = error else { unreachable!() };
 /// assert_eq!(rejection.message, "All options must be different.");
-/// assert_eq!(rejection.to_string(), "poll.options: All options must be different.");
+/// assert_eq!(rejection.to_string(), "poll.options[1]: All options must be different.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
