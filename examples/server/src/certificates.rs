@@ -1,8 +1,8 @@
-//! Ends of the certificates of Postgres and Redis, for the metrics.
+//! Expiry of the certificates of Postgres and Redis, for the metrics.
 //!
 //! Connections are kept for a long time, so that the certificate of their handshake can be older than that of the server.
-//! Each look at a certificate makes a connection of its own, and verifies nothing: a certificate that has ended is reported,
-//! too.
+//! Each check therefore makes a connection of its own. It does not verify the certificate, so that an expired one is
+//! recorded as well.
 
 use std::future::pending;
 use std::io;
@@ -25,10 +25,10 @@ use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, Signature
 
 use crate::http::metrics::CERTIFICATE_DAYS;
 
-/// Time between two looks.
+/// Time between two checks.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Time limit of a look at one host.
+/// Time limit of the check of one host.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 const MILLIS_PER_DAY: f64 = 24.0 * 60.0 * 60.0 * 1000.0;
@@ -51,7 +51,7 @@ struct TlsHost {
     port: u16,
 }
 
-/// Records the days until the certificates of the servers in these URLs end. Never returns.
+/// Records the days until the certificates of the servers in these URLs expire. Never returns.
 pub async fn record_periodically(urls: &[&str]) {
     let hosts: Vec<_> = urls.iter().flat_map(|url| tls_hosts(url)).collect();
     if hosts.is_empty() {
@@ -59,10 +59,12 @@ pub async fn record_periodically(urls: &[&str]) {
     }
     loop {
         for (kind, label) in [(ServerKind::Postgres, "postgres"), (ServerKind::Redis, "redis")] {
-            let mut end: Option<Timestamp> = None;
+            let mut earliest: Option<Timestamp> = None;
             for host in hosts.iter().filter(|host| host.kind == kind) {
-                match timeout(TIMEOUT, host.end_of_certificate()).await {
-                    Ok(Ok(Some(found))) => end = end.into_iter().chain([found]).min(),
+                match timeout(TIMEOUT, host.certificate_expiry()).await {
+                    Ok(Ok(Some(expiry))) => {
+                        earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
+                    }
                     Ok(Ok(None)) => {}
                     Ok(Err(error)) => {
                         tracing::debug!(host = host.name, %error, "failed to read a certificate");
@@ -72,8 +74,8 @@ pub async fn record_periodically(urls: &[&str]) {
                     }
                 }
             }
-            if let Some(end) = end {
-                let left = end.as_millis().saturating_sub(SystemClock.now().as_millis());
+            if let Some(expiry) = earliest {
+                let left = expiry.as_millis().saturating_sub(SystemClock.now().as_millis());
                 gauge!(CERTIFICATE_DAYS, "server" => label).set(left as f64 / MILLIS_PER_DAY);
             }
         }
@@ -110,8 +112,8 @@ fn tls_hosts(url: &str) -> Vec<TlsHost> {
 }
 
 impl TlsHost {
-    /// Returns the end of the certificate; `None` if the server offers no TLS.
-    async fn end_of_certificate(&self) -> io::Result<Option<Timestamp>> {
+    /// Returns the time at which the certificate expires; `None` if the server offers no TLS.
+    async fn certificate_expiry(&self) -> io::Result<Option<Timestamp>> {
         let mut stream = TcpStream::connect((self.name.as_str(), self.port)).await?;
         if self.kind == ServerKind::Postgres {
             stream.write_all(&SSL_REQUEST).await?;
@@ -123,7 +125,7 @@ impl TlsHost {
         let connector = TlsConnector::from(Arc::new(config(self.kind).map_err(io::Error::other)?));
         let stream = connector.connect(name, stream).await?;
         let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        Ok(certificates.first().and_then(|certificate| end_of_validity(certificate)))
+        Ok(certificates.first().and_then(|certificate| expiry_of(certificate)))
     }
 }
 
@@ -191,8 +193,8 @@ struct Element<'a> {
     content: &'a [u8],
 }
 
-/// Returns the end of the validity of a certificate (RFC 5280, 4.1). Parsers of whole certificates need eight more crates.
-fn end_of_validity(certificate: &[u8]) -> Option<Timestamp> {
+/// Returns the time at which a certificate expires (`notAfter` in RFC 5280, 4.1). Parsers of whole certificates need eight more crates.
+fn expiry_of(certificate: &[u8]) -> Option<Timestamp> {
     let (certificate, _) = next_element(certificate)?;
     let (body, _) = next_element(certificate.content)?;
     let mut rest = body.content;
@@ -247,17 +249,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_certificate_is_read() {
+    fn the_expiry_of_a_certificate_is_read() {
         let certificates = Certificates::new();
         for (name, expected) in
             [("Expired", "2020-01-01T00:00:00Z"), ("Valid", "4096-01-01T00:00:00Z")]
         {
             let file = certificates.path(&format!("{name}.pem"));
             let certificate = CertificateDer::from_pem_file(file).unwrap();
-            assert_eq!(end_of_validity(&certificate), Timestamp::parse(expected).ok(), "{name}");
+            assert_eq!(expiry_of(&certificate), Timestamp::parse(expected).ok(), "{name}");
             for length in 0..certificate.len() {
                 // Must not panic.
-                let _ = end_of_validity(certificate.get(..length).unwrap());
+                let _ = expiry_of(certificate.get(..length).unwrap());
             }
         }
     }

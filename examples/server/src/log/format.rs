@@ -1,7 +1,7 @@
 //! Format of log lines.
 //!
-//! The event at the end of a request has the fields of its span, for programs without spans. A line here has each field
-//! once: the span of a line has the fields that the event lacks.
+//! The event at the end of a request repeats the fields of its span, for programs that do not read spans. A line has each
+//! field once: its span has only the fields that the event does not have.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -33,12 +33,15 @@ where
         writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        // No span contains another.
+        // Spans are not nested, so that the current one has all fields.
         let span = context.lookup_current().map(|span| {
             let extensions = span.extensions();
             let stored = extensions.get::<FormattedFields<JsonFields>>();
             let fields = stored.and_then(|stored| serde_json::from_str(&stored.fields).ok());
-            SpanFields { name: span.name(), fields: rest(fields.unwrap_or_default(), event) }
+            SpanFields {
+                name: span.name(),
+                fields: without_event_fields(fields.unwrap_or_default(), event),
+            }
         });
         match self.0 {
             LogFormat::Json => write_json(context, writer, event, span),
@@ -53,8 +56,8 @@ struct SpanFields {
     fields: Map<String, Value>,
 }
 
-/// Removes the fields of the event.
-fn rest(mut fields: Map<String, Value>, event: &Event<'_>) -> Map<String, Value> {
+/// Removes the fields that the event has.
+fn without_event_fields(mut fields: Map<String, Value>, event: &Event<'_>) -> Map<String, Value> {
     let mut recorded = RecordedNames::default();
     event.record(&mut recorded);
     fields.retain(|name, _| !recorded.0.contains(name.as_str()));
