@@ -12,10 +12,10 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use forum_api::Environment;
 use forum_api::async_trait;
 use forum_api::conformance::FixtureResult;
 use forum_api::conformance::stores::{StoreFactory, run_all};
-use forum_api::Environment;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, OverloadedError,
     RequestInfo, ResourceRef, VisibleForums,

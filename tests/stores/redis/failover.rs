@@ -16,16 +16,18 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 const PERMISSIONS: &str =
     "user board on >board ~forum_api:* -@all +evalsha +script|load +time +get +set +select";
 const DEADLINE: Duration = Duration::from_secs(60);
+/// Line of a replica that is connected to its master.
+const REPLICATES: &str = "master_link_status:up";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentinels_replace_failed_masters() {
     let mut group = RedisGroup::new();
     let data = &format!("requirepass data\nmasterauth data\n{PERMISSIONS} +role\n");
     let master = group.start("data", data);
-    for _ in 0..2 {
-        let replica = group.start("data", &format!("{data}replicaof 127.0.0.1 {master}\n"));
-        let state = "master_link_status:up";
-        group.wait_for(replica, "info replication", state).await;
+    let replica_settings = format!("{data}replicaof 127.0.0.1 {master}\n");
+    let replicas = [(); 2].map(|()| group.start("data", &replica_settings));
+    for replica in replicas {
+        group.wait_for(replica, "info replication", REPLICATES).await;
     }
     let watch = format!(
         "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
@@ -56,6 +58,16 @@ async fn sentinels_replace_failed_masters() {
     let is_replaced = || replacement(&sentinels, master).is_some();
     nodes.charge_through(fail, is_replaced).await;
     let promoted = replacement(&sentinels, master).unwrap();
+    // Sentinels do not promote a replica whose connection to its master has been lost for long before the master failed.
+    let remaining = replicas.into_iter().find(|replica| *replica != promoted).unwrap();
+    let master_port = format!("master_port:{promoted}");
+    for expected in [master_port.as_str(), REPLICATES] {
+        group.wait_for(remaining, "info replication", expected).await;
+    }
+    for sentinel in &sentinels[1..] {
+        let command = "sentinel get-master-addr-by-name board";
+        group.wait_for(*sentinel, command, &promoted.to_string()).await;
+    }
     let fail = || {
         group.signal(sentinels[0], "STOP");
         group.signal(promoted, "STOP");
@@ -95,8 +107,7 @@ async fn a_cluster_replaces_failed_masters() {
     for (replica, master) in [(first_replica, masters[0]), (second_replica, masters[1])] {
         let master = group.run(master, "cluster myid");
         group.run(replica, &format!("cluster replicate {}", master.trim()));
-        let state = "master_link_status:up";
-        group.wait_for(replica, "info replication", state).await;
+        group.wait_for(replica, "info replication", REPLICATES).await;
     }
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
     let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;
