@@ -50,7 +50,7 @@ async fn sentinels_replace_failed_masters() {
     let replacement = |sentinels: &[u16], failed: u16| {
         let mut masters = sentinels.iter().map(|sentinel| {
             let address = group.run(*sentinel, "sentinel get-master-addr-by-name board");
-            address.lines().nth(1).unwrap().parse().unwrap()
+            address.lines().nth(1).unwrap().parse::<u16>().unwrap()
         });
         masters.find(|master| *master != failed)
     };
