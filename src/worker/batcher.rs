@@ -1,5 +1,6 @@
 //! Loops that record the progress of attempts. Concurrent submissions are recorded in one call of the store.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use super::context::{STORE, WorkerContext};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
+use crate::model::DeliveryId;
 use crate::store::{ClaimedDelivery, Settlement};
 
 /// Largest number of items that are recorded in one call.
@@ -20,19 +22,41 @@ struct Batcher<T, R>(mpsc::UnboundedSender<Submission<T, R>>);
 /// An item and the channel for its result.
 type Submission<T, R> = (T, oneshot::Sender<R>);
 
-impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
+/// Submissions in the order in which they were made.
+type Batch<T, R> = Vec<Submission<T, R>>;
+
+/// An item of a batch.
+trait OfDelivery: Send + 'static {
+    fn delivery_id(&self) -> &DeliveryId;
+}
+
+impl OfDelivery for ClaimedDelivery {
+    fn delivery_id(&self) -> &DeliveryId {
+        &self.delivery.id
+    }
+}
+
+impl OfDelivery for Settlement {
+    fn delivery_id(&self) -> &DeliveryId {
+        &self.delivery_id
+    }
+}
+
+impl<T: OfDelivery, R: Send + 'static> Batcher<T, R> {
     fn start<F>(
         context: &Arc<WorkerContext>,
-        record: fn(Arc<WorkerContext>, Vec<Submission<T, R>>) -> F,
+        record: fn(Arc<WorkerContext>, Batch<T, R>) -> F,
     ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, mut submissions) = mpsc::unbounded_channel();
         context.spawn(|context| async move {
-            let mut batch = Vec::new();
-            while submissions.recv_many(&mut batch, BATCH).await > 0 {
-                record(Arc::clone(&context), std::mem::take(&mut batch)).await;
+            let mut waiting = Vec::new();
+            while !waiting.is_empty() || submissions.recv_many(&mut waiting, BATCH).await > 0 {
+                let (batch, repeated) = split_repeated(waiting);
+                record(Arc::clone(&context), batch).await;
+                waiting = repeated;
             }
         });
         Self(sender)
@@ -45,6 +69,14 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
         let result = context.within(context.settings.step_timeout, result).await;
         result?.ok()
     }
+}
+
+/// Separates the items of deliveries that occur in the batch before them: a call of the store contains a delivery once. An
+/// item of an expired lease can wait while the same worker attempts the delivery under its next lease.
+fn split_repeated<T: OfDelivery, R>(submissions: Batch<T, R>) -> (Batch<T, R>, Batch<T, R>) {
+    let mut ids = HashSet::new();
+    let is_first = |(item, _): &Submission<T, R>| ids.insert(item.delivery_id().clone());
+    submissions.into_iter().partition(is_first)
 }
 
 /// Batchers for the start of sending and for the results of attempts.
@@ -85,7 +117,7 @@ impl Batchers {
 
 async fn begin_sending(
     context: Arc<WorkerContext>,
-    batch: Vec<Submission<ClaimedDelivery, BackendResult<bool>>>,
+    batch: Batch<ClaimedDelivery, BackendResult<bool>>,
 ) {
     let (claimed, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
@@ -104,7 +136,7 @@ async fn begin_sending(
 }
 
 /// Settles a batch. If the store fails, settles each item separately, so that an invalid item does not affect others.
-async fn settle(context: Arc<WorkerContext>, batch: Vec<Submission<Settlement, bool>>) {
+async fn settle(context: Arc<WorkerContext>, batch: Batch<Settlement, bool>) {
     let (settlements, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
     let settling = async { deliveries.settle(&settlements, context.now()).await };

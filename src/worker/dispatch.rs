@@ -1,6 +1,6 @@
 //! The loop that claims due deliveries and starts their attempts.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn authorize_owners(
     batchers: &Arc<Batchers>,
     claimed: Vec<ClaimedDelivery>,
 ) {
-    let mut by_owner = HashMap::<UserId, Vec<Acquired>>::new();
+    let mut by_owner = BTreeMap::<UserId, Vec<Acquired>>::new();
     for claimed in claimed {
         let slot = Slot::acquire(context, &claimed.endpoint);
         let owned = by_owner.entry(claimed.endpoint.owner.clone()).or_default();
@@ -80,7 +80,7 @@ fn authorize_owners(
 fn authorize_each(
     context: &Arc<WorkerContext>,
     batchers: &Arc<Batchers>,
-    by_owner: HashMap<UserId, Vec<Acquired>>,
+    by_owner: BTreeMap<UserId, Vec<Acquired>>,
 ) {
     for (owner, owned) in by_owner {
         let batchers = Arc::clone(batchers);

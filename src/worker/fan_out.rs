@@ -1,7 +1,7 @@
 //! The loop that fans out events to deliveries, and the filter of endpoints ([protocol](crate::guide::protocol),
 //! section 13.5).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl EndpointFilter {
 /// take at most `step_timeout`.
 async fn load_access(
     context: &WorkerContext,
-    owners: HashSet<UserId>,
+    owners: BTreeSet<UserId>,
 ) -> HashMap<UserId, Option<Access>> {
     let batch: Vec<_> = owners.iter().cloned().collect();
     if let Some(mut found) = context.load_access(&batch).await {
