@@ -113,8 +113,11 @@ pub trait FeedStore: LibraryStore + Send + Sync + 'static {
     #[doc(hidden)]
     async fn bodies(&self, ids: &[EventId]) -> BackendResult<HashMap<EventId, String>>;
 
-    /// Removes up to `limit` events from the beginning of the feed that were fanned out before `before`, or after `ahead` by
-    /// a clock that was ahead. Deletes those without deliveries. Returns their number.
+    /// Removes up to `limit` events from the beginning of the feed that were fanned out before `before`. Deletes those without
+    /// deliveries. Returns their number.
+    ///
+    /// A fan-out after `ahead` was recorded by a clock that was ahead. Of the first `limit` events, the method sets it to
+    /// `ahead`, so that the event stays for its retention time from now on.
     ///
     /// An event stays while an earlier one stays, so that a client misses no event after a position that is in the feed.
     ///

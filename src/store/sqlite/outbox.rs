@@ -18,6 +18,12 @@ const REMOVE_FROM_FEED: &str =
 
 const SWEEP: &str = include_str!("sql/sweep_feed.sql");
 
+/// Sets the fan-outs after `?1` at the beginning of the feed to this time.
+const CORRECT_FAN_OUTS: &str = "
+    UPDATE forum_api_events SET fanned_out_at = ?1 WHERE fanned_out_at > ?1 AND number IN (
+        SELECT number FROM forum_api_events WHERE in_feed ORDER BY position, number LIMIT ?2
+    )";
+
 /// Returns `true` if the event is new.
 pub(super) fn insert(connection: &Connection, event: &Event) -> Result<bool> {
     let parameters = params_from_iter(event.insert_parameters());
@@ -68,5 +74,6 @@ pub(super) fn sweep_feed(
     ahead: Timestamp,
     limit: u32,
 ) -> Result<u64> {
-    Ok(change(connection, SWEEP, params![before, ahead, limit])? as u64)
+    change(connection, CORRECT_FAN_OUTS, params![ahead, limit])?;
+    Ok(change(connection, SWEEP, params![before, limit])? as u64)
 }
