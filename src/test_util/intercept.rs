@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake};
 use std::thread::{self, Thread};
@@ -70,6 +70,19 @@ pub enum Intervention {
     Delay(BoxFuture<'static, ()>),
     /// Calls the store, and returns its result after this future completes.
     DelayResult(BoxFuture<'static, ()>),
+    /// Calls the store, and fails the call afterwards.
+    LoseResult,
+}
+
+/// What happens to the result of a call of the store.
+enum ResultHandling {
+    Return,
+    Delay(BoxFuture<'static, ()>),
+    Lose,
+}
+
+fn unreachable_store() -> BackendError {
+    BackendError::new("the store is unreachable")
 }
 
 type OnCall = Arc<dyn Fn(&str, u32) -> Intervention + Send + Sync>;
@@ -181,13 +194,13 @@ impl StoreInterceptor {
         lock(&self.0)
     }
 
-    /// Counts the call and returns the delay of its result.
+    /// Counts the call and returns what happens to its result.
     #[expect(clippy::panic, reason = "the test requests the panic")]
     async fn before(
         &self,
         method: &'static str,
         arguments: &mut (dyn Any + Send),
-    ) -> BackendResult<Option<BoxFuture<'static, ()>>> {
+    ) -> BackendResult<ResultHandling> {
         let (calls, on_call, on_arguments) = {
             let mut hooks = self.hooks();
             let calls = hooks.counts.values().sum();
@@ -200,26 +213,21 @@ impl StoreInterceptor {
             change(arguments)?;
         }
         match intervention {
-            Intervention::Proceed => Ok(None),
-            Intervention::Fail => Err(BackendError::new("the store is unreachable")),
+            Intervention::Proceed => Ok(ResultHandling::Return),
+            Intervention::Fail => Err(unreachable_store()),
             Intervention::Panic => panic!("the store panics"),
             Intervention::Hang => std::future::pending().await,
             Intervention::Delay(delay) => {
                 delay.await;
-                Ok(None)
+                Ok(ResultHandling::Return)
             }
-            Intervention::DelayResult(delay) => Ok(Some(delay)),
+            Intervention::DelayResult(delay) => Ok(ResultHandling::Delay(delay)),
+            Intervention::LoseResult => Ok(ResultHandling::Lose),
         }
     }
 
-    /// Runs a call of a store, on another thread if the caller blocks, because a task of Tokio can complete only a
-    /// limited number of calls before it yields.
     async fn call<T: Send>(&self, call: BoxFuture<'_, BackendResult<T>>) -> BackendResult<T> {
-        if !self.hooks().blocks {
-            return call.await;
-        }
-        let call = thread::scope(|scope| scope.spawn(|| block_on(call)).join());
-        call.unwrap_or_else(|panic| resume_unwind(panic))
+        if self.hooks().blocks { block_on(call) } else { call.await }
     }
 
     fn after(&self, method: &str, arguments: &dyn Any, result: &mut dyn Any) {
@@ -230,7 +238,7 @@ impl StoreInterceptor {
     }
 }
 
-fn block_on<T>(mut future: BoxFuture<'_, T>) -> T {
+fn block_on<T>(call: BoxFuture<'_, T>) -> T {
     struct Unpark(Thread);
 
     impl Wake for Unpark {
@@ -239,10 +247,14 @@ fn block_on<T>(mut future: BoxFuture<'_, T>) -> T {
         }
     }
 
+    // A task of tokio can otherwise complete only a limited number of calls before it yields.
+    #[cfg(feature = "sqlite")]
+    let call = tokio::task::unconstrained(call);
+    let mut pinned_call = pin!(call);
     let waker = Arc::new(Unpark(thread::current())).into();
     let mut context = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+        if let Poll::Ready(result) = pinned_call.as_mut().poll(&mut context) {
             return result;
         }
         thread::park();
@@ -277,12 +289,14 @@ macro_rules! intercepted {
             async fn $method(&self, $($argument: $type),*) -> BackendResult<$result> {
                 const METHOD: &str = concat!(stringify!($field), ".", stringify!($method));
                 let mut arguments = ($($owned,)*);
-                let delay = self.interceptor.before(METHOD, &mut arguments).await?;
+                let handling = self.interceptor.before(METHOD, &mut arguments).await?;
                 let ($($argument,)*) = &arguments;
                 let mut result = self.interceptor.call(self.inner.$method($($passed),*)).await?;
                 self.interceptor.after(METHOD, &arguments, &mut result);
-                if let Some(delay) = delay {
-                    delay.await;
+                match handling {
+                    ResultHandling::Return => {}
+                    ResultHandling::Delay(delay) => delay.await,
+                    ResultHandling::Lose => return Err(unreachable_store()),
                 }
                 Ok(result)
             }

@@ -1,0 +1,758 @@
+//! The journal: what the processes did, as the stores, the board, the receivers and the clients saw it. Each record checks
+//! the rules that concern it, so that a violation is found in the step that causes it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use forum_api::host::Access;
+use forum_api::model::*;
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
+use forum_api::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
+use forum_api::test_util::StoreInterceptor;
+use forum_api::webhook::{
+    DeliveryState, Event, SignedRequest, Topic, TopicSet, WebhookSecret, verify,
+};
+use serde_json::Value;
+
+use crate::scheduler::{ProcessId, START};
+
+/// Time in which a client repeats a request. Keys are kept for 24 hours, by clocks that differ by up to two hours.
+pub(crate) const REPEAT_PERIOD: Duration = Duration::from_secs(20 * 3600);
+
+const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 3600);
+
+/// Largest difference of clocks that is tolerated.
+const TOLERANCE: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+pub(crate) struct Journal(Arc<Mutex<Facts>>);
+
+pub(crate) struct Facts {
+    /// Number of records, which orders them.
+    order: u64,
+    trace: DefaultHasher,
+    /// Prints each record.
+    is_verbose: bool,
+    /// `true` if leases and delays are not checked against the clocks.
+    clocks_differ: bool,
+    pub(crate) violation: Option<String>,
+    pub(crate) writes: Vec<WriteFacts>,
+    pub(crate) threads: Vec<ThreadId>,
+    pub(crate) posts: Vec<PostPath>,
+    /// Committed events, in the order of their commits.
+    pub(crate) events: Vec<Event>,
+    event_ids: HashSet<EventId>,
+    pub(crate) deliveries: BTreeMap<DeliveryId, DeliveryFacts>,
+    pub(crate) endpoints: Vec<EndpointFacts>,
+    loads: BTreeMap<(ProcessId, UserId), Vec<Load>>,
+    windows: BTreeMap<Vec<u8>, WindowState>,
+    erased: Vec<(UserId, u64)>,
+}
+
+/// A request of a client that changes the board, with its repeats.
+pub(crate) struct WriteFacts {
+    pub(crate) has_key: bool,
+    pub(crate) commits: u32,
+    /// Location of the first successful response.
+    pub(crate) created: Option<String>,
+    pub(crate) last_status: u16,
+    /// Header `x-error-reason` of the last response.
+    pub(crate) last_reason: Option<String>,
+}
+
+/// Response to a write.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Header `location`.
+    pub(crate) created: Option<String>,
+    /// Header `x-error-reason`.
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Default)]
+pub(crate) struct DeliveryFacts {
+    /// `None` until a result is recorded.
+    pub(crate) state: Option<DeliveryState>,
+    attempts: u32,
+    due_at: Option<Timestamp>,
+    lease: Option<Lease>,
+    /// `true` if a worker recorded that sending begins, and no result.
+    is_begun: bool,
+}
+
+struct Lease {
+    id: i64,
+    process: ProcessId,
+    claimed: ClaimedDelivery,
+    claimed_at: Timestamp,
+    order: u64,
+    /// Order of the record that sending begins.
+    begun: Option<u64>,
+    sends: u32,
+    reply: Option<(Reply, Timestamp)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Status(u16),
+    None,
+}
+
+pub(crate) struct EndpointFacts {
+    pub(crate) id: EndpointId,
+    pub(crate) owner: UserId,
+    pub(crate) topics: TopicSet,
+    /// `false` if an administrator ever disabled it, or erased its owner, or if the owner ever lost a right.
+    pub(crate) receives_all: bool,
+    pub(crate) secrets: Vec<SecretFacts>,
+}
+
+pub(crate) struct SecretFacts {
+    pub(crate) secret: WebhookSecret,
+    /// Time from which it signs, by the clock of the worker.
+    pub(crate) usable_at: Timestamp,
+    /// Order in which a rotation replaced it before it was active.
+    pub(crate) replaced: Option<u64>,
+    /// Order in which an administrator activated it.
+    pub(crate) activated: u64,
+}
+
+/// Access of a member as a process loaded it.
+struct Load {
+    order: u64,
+    /// Visible forums; `None` if the member cannot act.
+    forums: Option<HashSet<ForumId>>,
+}
+
+type RuleResult = Result<(), String>;
+
+fn require(holds: bool, fault: impl FnOnce() -> String) -> RuleResult {
+    if holds { Ok(()) } else { Err(fault()) }
+}
+
+impl Journal {
+    pub(crate) fn new(clocks_differ: bool, is_verbose: bool) -> Self {
+        Self(Arc::new(Mutex::new(Facts {
+            order: 0,
+            trace: DefaultHasher::new(),
+            is_verbose,
+            clocks_differ,
+            violation: None,
+            writes: Vec::new(),
+            threads: Vec::new(),
+            posts: Vec::new(),
+            events: Vec::new(),
+            event_ids: HashSet::new(),
+            deliveries: BTreeMap::new(),
+            endpoints: Vec::new(),
+            loads: BTreeMap::new(),
+            windows: BTreeMap::new(),
+            erased: Vec::new(),
+        })))
+    }
+
+    pub(crate) fn with<T>(&self, run: impl FnOnce(&mut Facts) -> T) -> T {
+        run(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    pub(crate) fn trace(&self) -> u64 {
+        self.with(|facts| facts.trace.finish())
+    }
+
+    pub(crate) fn note(&self, text: impl FnOnce() -> String) {
+        self.with(|facts| facts.record(text));
+    }
+
+    /// Reports a violation of a rule at rest.
+    pub(crate) fn require(&self, holds: bool, fault: impl FnOnce() -> String) {
+        self.with(|facts| facts.check(require(holds, fault)));
+    }
+
+    /// Observes the calls of a process after their effect, even if the process does not get their result.
+    pub(crate) fn observe(&self, calls: &StoreInterceptor, process: ProcessId) {
+        macro_rules! observe {
+            ($method:literal, |$facts:ident, $arguments:ident: $types:ty, $result:ident: $type:ty| $record:expr) => {
+                let journal = self.clone();
+                calls.on_result_with_arguments(
+                    $method,
+                    move |$arguments: &$types, $result: &mut $type| {
+                        journal.with(|$facts| $record);
+                    },
+                );
+            };
+        }
+        observe!("deliveries.claim", |facts,
+                                      arguments: (ClaimRequest, Timestamp),
+                                      batch: ClaimBatch| {
+            for claimed in &batch.deliveries {
+                facts.claimed(process, claimed, arguments.1);
+            }
+        });
+        observe!(
+            "deliveries.begin_sending",
+            |facts, arguments: (Vec<ClaimedDelivery>, Timestamp), begun: HashSet<DeliveryId>| {
+                facts.check_distinct(arguments.0.iter().map(|claimed| &claimed.delivery.id));
+                for claimed in &arguments.0 {
+                    if begun.contains(&claimed.delivery.id) {
+                        facts.begun(claimed);
+                    }
+                }
+            }
+        );
+        observe!(
+            "deliveries.settle",
+            |facts, arguments: (Vec<Settlement>, Timestamp), settled: HashSet<DeliveryId>| {
+                facts.check_distinct(arguments.0.iter().map(|one| &one.delivery_id));
+                for settlement in &arguments.0 {
+                    if settled.contains(&settlement.delivery_id) {
+                        facts.settled(settlement, arguments.1);
+                    }
+                }
+            }
+        );
+        observe!("deliveries.release", |facts,
+                                        arguments: (Vec<ClaimedDelivery>, Duration, Timestamp),
+                                        _result: ()| {
+            for claimed in &arguments.0 {
+                facts.released(claimed, arguments.2.saturating_add(arguments.1));
+            }
+        });
+        observe!(
+            "rate_limits.charge",
+            |facts,
+             arguments: (RateLimitKey, u32, Budget, Timestamp),
+             decision: RateLimitDecision| {
+                facts.charged(&arguments.0, arguments.1, arguments.2, arguments.3, decision);
+            }
+        );
+        observe!("rate_limits.refund", |facts,
+                                        arguments: (RateLimitKey, u32, Budget, Timestamp),
+                                        _result: ()| {
+            facts.refunded(&arguments.0, arguments.1, arguments.2, arguments.3);
+        });
+    }
+
+    // The board.
+
+    pub(crate) fn committed_event(&self, event: &Event) {
+        self.with(|facts| {
+            facts.record(|| format!("committed {} {}", event.topic, event.id));
+            facts.event_ids.insert(event.id.clone());
+            facts.events.push(event.clone());
+        });
+    }
+
+    /// Records the commit of the write with this text.
+    pub(crate) fn committed_write(&self, text: &str) {
+        self.with(|facts| {
+            facts.record(|| format!("committed {text:?}"));
+            let Some(write) = write_number(text).and_then(|number| facts.writes.get_mut(number))
+            else {
+                return;
+            };
+            write.commits += 1;
+            let happens_once = !write.has_key || write.commits == 1;
+            facts.check(require(happens_once, || {
+                format!("a write with a key happens once: {text:?}")
+            }));
+        });
+    }
+
+    pub(crate) fn created_thread(&self, thread: &Thread) {
+        self.with(|facts| {
+            facts.threads.push(thread.thread_id.clone());
+            let path = PostPath {
+                thread_id: thread.thread_id.clone(),
+                post_id: thread.first_post_id.clone(),
+            };
+            facts.posts.push(path);
+        });
+    }
+
+    pub(crate) fn created_post(&self, post: &Post) {
+        self.with(|facts| facts.posts.push(post.path()));
+    }
+
+    pub(crate) fn loaded_access(
+        &self,
+        process: ProcessId,
+        member: &UserId,
+        access: Option<&Access>,
+    ) {
+        self.with(|facts| {
+            facts.record(|| format!("{process:?} loads {member}"));
+            let forums =
+                access.map(|access| access.visible_forums().as_ids().cloned().unwrap_or_default());
+            let order = facts.order;
+            let loads = facts.loads.entry((process, member.clone())).or_default();
+            loads.push(Load { order, forums });
+        });
+    }
+
+    pub(crate) fn erased(&self, member: &UserId) {
+        self.with(|facts| {
+            facts.record(|| format!("erased {member}"));
+            let order = facts.order;
+            facts.erased.push((member.clone(), order));
+            let name = in_json(member);
+            for delivery in facts.deliveries.values_mut() {
+                // The erasure ends the leases of events that contain the member.
+                let ended =
+                    delivery.lease.take_if(|lease| lease.claimed.event.body.contains(&name));
+                delivery.is_begun &= ended.is_none();
+            }
+            facts.exclude(|endpoint| endpoint.owner == *member);
+        });
+    }
+
+    // The clients.
+
+    pub(crate) fn answered(&self, number: usize, answer: Answer) {
+        self.with(|facts| {
+            let Answer { status, created, reason } = answer;
+            facts.record(|| {
+                format!("write {number} gets {status} {}", reason.as_deref().unwrap_or_default())
+            });
+            let Some(write) = facts.writes.get_mut(number) else {
+                return;
+            };
+            write.last_status = status;
+            write.last_reason = reason;
+            if !(200..300).contains(&status) {
+                return;
+            }
+            let is_committed = write.commits > 0 || created.is_none();
+            let is_same = !write.has_key || write.created.is_none() || write.created == created;
+            write.created = write.created.take().or(created);
+            facts.check(require(is_committed, || {
+                format!("an acknowledged write is committed: write {number}")
+            }));
+            facts.check(require(is_same, || {
+                format!("repeats get the same response: write {number}")
+            }));
+        });
+    }
+
+    // The receivers.
+
+    /// Records that a process sends a delivery. Returns the id of its lease.
+    pub(crate) fn sent(
+        &self,
+        process: ProcessId,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Option<i64> {
+        self.with(|facts| {
+            let id = delivery_id(request);
+            facts.record(|| format!("{process:?} sends {id}"));
+            let result = facts.check_sent(process, &id, request, now);
+            facts.check(result.map_err(|fault| format!("{fault}: {id} by {process:?}")));
+            let lease = facts.lease(&id).filter(|lease| lease.process == process)?;
+            lease.sends += 1;
+            Some(lease.id)
+        })
+    }
+
+    pub(crate) fn replied(
+        &self,
+        request: &SignedRequest,
+        lease_id: Option<i64>,
+        reply: Reply,
+        now: Timestamp,
+    ) {
+        self.with(|facts| {
+            let id = delivery_id(request);
+            facts.record(|| format!("{id} got {reply:?}"));
+            if let Some(lease) = facts.lease(&id).filter(|lease| Some(lease.id) == lease_id) {
+                lease.reply = Some((reply, now));
+            }
+        });
+    }
+
+    // The administrator.
+
+    pub(crate) fn rotated(&self, endpoint: &EndpointId, secret: WebhookSecret, now: Timestamp) {
+        self.with(|facts| {
+            facts.record(|| format!("rotated the secret of {endpoint}"));
+            let order = facts.order;
+            let endpoint = facts.endpoint(endpoint);
+            if let Some(newest) = endpoint.secrets.last_mut() {
+                if newest.usable_at <= now {
+                    newest.usable_at = ALWAYS;
+                } else {
+                    newest.replaced = Some(order);
+                }
+            }
+            let usable_at = now.saturating_add(ROTATION_PERIOD);
+            endpoint.secrets.push(SecretFacts { secret, usable_at, replaced: None, activated: 0 });
+        });
+    }
+
+    pub(crate) fn activated(&self, endpoint: &EndpointId) {
+        self.with(|facts| {
+            facts.record(|| format!("activated the secret of {endpoint}"));
+            let order = facts.order;
+            if let Some(newest) = facts.endpoint(endpoint).secrets.last_mut() {
+                newest.usable_at = ALWAYS;
+                newest.activated = order;
+            }
+        });
+    }
+
+    /// Records that an administrator queues the dead deliveries of an endpoint again.
+    pub(crate) fn retried_dead(&self, endpoint: &EndpointId) {
+        self.with(|facts| {
+            facts.record(|| format!("retried dead deliveries of {endpoint}"));
+            let events: Vec<_> =
+                facts.events.iter().map(|event| DeliveryId::derive(&event.id, endpoint)).collect();
+            for id in events {
+                if let Some(delivery) = facts.deliveries.get_mut(&id)
+                    && delivery.state == Some(DeliveryState::Dead)
+                {
+                    *delivery = DeliveryFacts::default();
+                }
+            }
+        });
+    }
+}
+
+impl Facts {
+    fn record(&mut self, text: impl FnOnce() -> String) {
+        self.order += 1;
+        let text = text();
+        text.hash(&mut self.trace);
+        if self.is_verbose {
+            println!("    {text}");
+        }
+    }
+
+    fn check(&mut self, result: RuleResult) {
+        if let Err(fault) = result {
+            if self.is_verbose {
+                println!("    VIOLATION: {fault}");
+            }
+            self.violation.get_or_insert(fault);
+        }
+    }
+
+    /// Excludes endpoints from the rule that each event arrives.
+    pub(crate) fn exclude(&mut self, is_excluded: impl Fn(&EndpointFacts) -> bool) {
+        for endpoint in &mut self.endpoints {
+            endpoint.receives_all &= !is_excluded(endpoint);
+        }
+    }
+
+    fn endpoint(&mut self, id: &EndpointId) -> &mut EndpointFacts {
+        self.endpoints.iter_mut().find(|endpoint| endpoint.id == *id).unwrap()
+    }
+
+    fn lease(&mut self, id: &DeliveryId) -> Option<&mut Lease> {
+        self.deliveries.get_mut(id)?.lease.as_mut()
+    }
+
+    // The deliveries.
+
+    fn claimed(&mut self, process: ProcessId, claimed: &ClaimedDelivery, now: Timestamp) {
+        let id = &claimed.delivery.id;
+        self.record(|| format!("{process:?} claims {id} lease {}", claimed.lease_id));
+        let clocks_differ = self.clocks_differ;
+        let is_committed = self.event_ids.contains(&claimed.event.id);
+        let order = self.order;
+        let delivery = self.deliveries.entry(id.clone()).or_default();
+        let former = delivery.lease.take();
+        let is_begun = delivery.is_begun;
+        let is_free = former.is_none_or(|lease| lease.claimed.lease_expires_at <= now);
+        let is_due = delivery.due_at.is_none_or(|due_at| due_at <= now);
+        let is_pending = delivery.state.is_none_or(DeliveryState::is_pending);
+        let attempts = delivery.attempts;
+        delivery.lease = Some(Lease {
+            id: claimed.lease_id,
+            process,
+            claimed: claimed.clone(),
+            claimed_at: now,
+            order,
+            begun: None,
+            sends: 0,
+            reply: None,
+        });
+        let result = require(is_committed, || "an event is delivered after its commit".into())
+            .and_then(|()| require(is_pending, || "a finished delivery is not claimed".into()))
+            .and_then(|()| {
+                require(clocks_differ || is_free, || "a leased delivery is not claimed".into())
+            })
+            .and_then(|()| {
+                require(clocks_differ || is_due, || "a delivery is claimed when it is due".into())
+            })
+            .and_then(|()| {
+                let counted = claimed.delivery.progress.attempts;
+                require(counted == attempts, || {
+                    format!("attempts are counted: {counted}, not {attempts}")
+                })
+            })
+            .and_then(|()| {
+                let is_same = claimed.previous_lease_expired == is_begun;
+                require(is_same, || "a lost attempt is noticed".into())
+            });
+        self.check(result.map_err(|fault| format!("{fault}: {id} by {process:?}")));
+    }
+
+    fn check_distinct<'a>(&mut self, ids: impl IntoIterator<Item = &'a DeliveryId>) {
+        let mut known = HashSet::new();
+        let repeated = ids.into_iter().find(|id| !known.insert(*id));
+        self.check(require(repeated.is_none(), || {
+            format!("a call has a delivery once: {repeated:?}")
+        }));
+    }
+
+    fn begun(&mut self, claimed: &ClaimedDelivery) {
+        let id = &claimed.delivery.id;
+        self.record(|| format!("begins to send {id} lease {}", claimed.lease_id));
+        let order = self.order;
+        let delivery = self.deliveries.entry(id.clone()).or_default();
+        let lease = delivery.lease.as_mut().filter(|lease| lease.id == claimed.lease_id);
+        let is_current = lease.is_some();
+        if let Some(lease) = lease {
+            lease.begun = lease.begun.or(Some(order));
+            delivery.is_begun = true;
+        }
+        self.check(require(is_current, || format!("sending begins under the current lease: {id}")));
+    }
+
+    fn check_sent(
+        &self,
+        process: ProcessId,
+        id: &DeliveryId,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> RuleResult {
+        let delivery = self.deliveries.get(id).ok_or("a sent delivery was claimed")?;
+        let lease = delivery.lease.as_ref().filter(|lease| lease.process == process);
+        let Some(lease) = lease else {
+            // The erasure of a member ends the leases of deliveries that are being sent.
+            return require(self.clocks_differ || !self.erased.is_empty(), || {
+                "a delivery is sent under a lease".into()
+            });
+        };
+        let Some(begun) = lease.begun else {
+            return Err("sending is recorded before it begins".into());
+        };
+        require(lease.sends == 0, || "one lease permits one attempt".into())?;
+        let is_valid = now < lease.claimed.lease_expires_at;
+        require(self.clocks_differ || is_valid, || "a lease is valid when sending begins".into())?;
+        let is_pending = delivery.state.is_none_or(DeliveryState::is_pending);
+        require(is_pending, || "a finished delivery is not sent".into())?;
+        let owner = &lease.claimed.endpoint.owner;
+        let loads = self.loads.get(&(process, owner.clone())).into_iter().flatten();
+        let mut loads_after_claim = loads.filter(|load| load.order > lease.order);
+        let may_receive = loads_after_claim.any(|load| load.permits(owner, &lease.claimed.event));
+        require(may_receive, || "the owner may see the event at the time of the attempt".into())?;
+        let body = String::from_utf8_lossy(&request.body);
+        let erased = self
+            .erased
+            .iter()
+            .find(|(member, order)| *order < begun && body.contains(&in_json(member)));
+        require(erased.is_none(), || "no body contains an erased member".into())?;
+        self.check_secret(lease, request, now)
+    }
+
+    fn check_secret(&self, lease: &Lease, request: &SignedRequest, now: Timestamp) -> RuleResult {
+        let endpoint =
+            self.endpoints.iter().find(|endpoint| endpoint.id == lease.claimed.endpoint.id);
+        let Some(endpoint) = endpoint else {
+            return Err("a delivery has an endpoint".into());
+        };
+        let signs = |one: &&SecretFacts| {
+            verify(std::slice::from_ref(&one.secret), &request.headers, &request.body, now).is_ok()
+        };
+        let Some(used) = endpoint.secrets.iter().find(signs) else {
+            return Err("a delivery is signed with a secret of its endpoint".into());
+        };
+        let latest = now.min(lease.claimed_at).saturating_add(ROTATION_PERIOD + TOLERANCE);
+        // A time that is further ahead than a rotation takes was written by a clock that was ahead, and counts as reached.
+        let is_active = used.usable_at <= now.max(lease.claimed_at) || used.usable_at > latest;
+        require(is_active, || "a secret signs only while it is active".into())?;
+        let is_known = used.replaced.is_none_or(|order| lease.order < order);
+        require(is_known, || "a replaced secret does not sign".into())?;
+        let newest = endpoint.secrets.iter().rev().take_while(|one| !std::ptr::eq(*one, used));
+        let is_superseded = |one: &SecretFacts| {
+            one.replaced.is_none()
+                && one.usable_at <= lease.claimed_at
+                && one.activated < lease.order
+        };
+        let is_old = newest.into_iter().any(is_superseded);
+        require(self.clocks_differ || !is_old, || "the active secret signs".into())
+    }
+
+    fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
+        let id = &settlement.delivery_id;
+        let progress = settlement.progress;
+        self.record(|| format!("settles {id} {:?} {}", progress.state, progress.attempts));
+        let clocks_differ = self.clocks_differ;
+        let Some(delivery) = self.deliveries.get_mut(id) else {
+            return self.check(Err(format!("a settled delivery was claimed: {id}")));
+        };
+        let Some(lease) = delivery.lease.take_if(|lease| lease.id == settlement.lease_id) else {
+            let is_repeated =
+                delivery.state == Some(progress.state) && delivery.attempts == progress.attempts;
+            return self.check(require(is_repeated, || {
+                format!("a result is recorded under the current lease: {id}")
+            }));
+        };
+        let expected = expected_progress(&lease, delivery.attempts);
+        let is_expected = (progress.state, progress.attempts) == expected;
+        let from = match lease.reply {
+            Some((_, at)) => at,
+            None => lease.claimed_at,
+        };
+        let is_delayed = progress.due_at.is_none_or(|due_at| {
+            let least = Duration::from_secs(30) * 2u32.pow(progress.attempts.saturating_sub(1));
+            let most = least.mul_f64(1.2) + Duration::from_millis(1);
+            due_at >= from.saturating_add(least) && due_at <= now.saturating_add(most)
+        });
+        delivery.state = Some(progress.state);
+        delivery.attempts = progress.attempts;
+        delivery.due_at = progress.due_at;
+        delivery.is_begun = false;
+        let result = require(is_expected, || {
+            format!(
+                "the state follows the table: {:?}, {}, not {expected:?}",
+                progress.state, progress.attempts
+            )
+        })
+        .and_then(|()| {
+            require(clocks_differ || is_delayed, || "the delay follows the table".into())
+        });
+        self.check(result.map_err(|fault| format!("{fault}: {id}")));
+    }
+
+    fn released(&mut self, claimed: &ClaimedDelivery, due_at: Timestamp) {
+        let id = &claimed.delivery.id;
+        self.record(|| format!("releases {id}"));
+        if let Some(delivery) = self.deliveries.get_mut(id)
+            && delivery.lease.take_if(|lease| lease.id == claimed.lease_id).is_some()
+        {
+            delivery.due_at = Some(due_at);
+            // Nothing was sent under this lease, but perhaps under an earlier one.
+            delivery.is_begun = claimed.previous_lease_expired;
+        }
+    }
+
+    // The budgets.
+
+    fn charged(
+        &mut self,
+        key: &RateLimitKey,
+        cost: u32,
+        budget: Budget,
+        now: Timestamp,
+        decision: &RateLimitDecision,
+    ) {
+        let bytes = key.to_bytes();
+        let known =
+            self.windows.get(&bytes).copied().filter(|known| is_running(known, budget, now));
+        let used = known.map_or(0, |known| known.used);
+        let fits = used + cost <= budget.units;
+        let used = if fits { used + cost } else { used };
+        let ends_at = known.map_or(now.saturating_add(budget.window), |known| known.ends_at);
+        let is_expected = (decision.allowed, decision.remaining, decision.resets_at)
+            == (fits, budget.units - used, ends_at);
+        if known.is_some() || used > 0 {
+            self.windows.insert(bytes, WindowState { ends_at, used });
+        }
+        self.record(|| format!("charges {cost}: {}", decision.allowed));
+        self.check(require(is_expected, || {
+            format!(
+                "a window has its units once: {decision:?}, expected {fits}, {} remaining",
+                budget.units - used
+            )
+        }));
+    }
+
+    fn refunded(&mut self, key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) {
+        let bytes = key.to_bytes();
+        if let Some(known) = self.windows.get_mut(&bytes)
+            && is_running(known, budget, now)
+        {
+            known.used = known.used.saturating_sub(cost);
+            if known.used == 0 {
+                self.windows.remove(&bytes);
+            }
+        }
+    }
+}
+
+impl Load {
+    fn permits(&self, owner: &UserId, event: &Event) -> bool {
+        let Some(forums) = &self.forums else {
+            return false;
+        };
+        let sees_forum = event.forum_id.as_ref().is_none_or(|forum| forums.contains(forum));
+        sees_forum && concerns(event, owner)
+    }
+}
+
+impl EndpointFacts {
+    /// Returns `true` if the endpoint receives the event while its owner sees its forum.
+    pub(crate) fn is_recipient(&self, event: &Event) -> bool {
+        self.topics.contains(&event.topic) && concerns(event, &self.owner)
+    }
+}
+
+/// Returns `false` if the event is about a message between other members.
+fn concerns(event: &Event, member: &UserId) -> bool {
+    event.topic != Topic::MESSAGE_SENT || is_party(event, member)
+}
+
+/// Returns `true` if the member sends or receives the message of the event.
+fn is_party(event: &Event, member: &UserId) -> bool {
+    let body: Value = serde_json::from_str(&event.body).unwrap();
+    let message = &body["data"]["message"];
+    let recipients = message["recipientIds"].as_array().into_iter().flatten();
+    recipients.chain([&message["senderId"]]).any(|id| id.as_str() == Some(&member.to_string()))
+}
+
+/// Returns `true` if the window counts at `now` (`docs/protocol.md`, section 4.1). A window that begins more than a minute
+/// later was begun by a clock that was ahead.
+fn is_running(window: &WindowState, budget: Budget, now: Timestamp) -> bool {
+    let begins_at = window.ends_at.saturating_sub(budget.window);
+    now < window.ends_at && begins_at <= now.saturating_add(TOLERANCE)
+}
+
+/// Returns state and attempts after an attempt (`docs/protocol.md`, section 13.11).
+fn expected_progress(lease: &Lease, attempts: u32) -> (DeliveryState, u32) {
+    use DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
+    if lease.begun.is_none() && !lease.claimed.previous_lease_expired {
+        return (Withheld, attempts);
+    }
+    let attempts = attempts + 1;
+    let state = match lease.reply.map(|(reply, _)| reply) {
+        Some(Reply::Status(200..=299)) => Delivered,
+        Some(Reply::Status(410)) => Gone,
+        _ if attempts >= 6 => Dead,
+        _ => Retrying,
+    };
+    (state, attempts)
+}
+
+fn delivery_id(request: &SignedRequest) -> DeliveryId {
+    let id = request.headers["x-forum-delivery"].to_str().unwrap();
+    DeliveryId::parse(id).unwrap()
+}
+
+fn in_json(member: &UserId) -> String {
+    format!(r#""userId":"{member}""#)
+}
+
+/// Returns the text that identifies a write in the board.
+pub(crate) fn write_text(number: usize) -> String {
+    format!("write {number}")
+}
+
+fn write_number(text: &str) -> Option<usize> {
+    text.strip_prefix("write ")?.parse().ok()
+}
+
+/// Time from which a secret without a rotation signs.
+pub(crate) const ALWAYS: Timestamp = Timestamp::from_millis(START.as_millis() - 7 * 86_400_000);
