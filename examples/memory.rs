@@ -1577,6 +1577,8 @@ pub(crate) mod tests {
 
         async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
             let mut data = self.0.data();
+            let meta = RequestInfo::background(data.now).event(data.now)?;
+            data.outbox.push(Event::member_erased(meta, member));
             data.accounts.remove(member);
             let is_removed = |author: &mut Author| author.user_id == *member;
             for thread in data.threads.values_mut() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::environment::Environment;
 use crate::host::{BoardError, BoardResult, MemberCaller, OrInternal};
@@ -18,7 +18,7 @@ use crate::operation::{
 };
 use crate::scope::Scope;
 use crate::store::{FeedEntry, FeedPosition, FeedStore, WebhookStores};
-use crate::webhook::{Topic, TopicSet, concerns, example_event};
+use crate::webhook::{AnyEventData, Topic, TopicSet, concerns, example_event};
 
 /// Largest number of events that one request reads.
 const MAX_READ: u32 = 1000;
@@ -136,8 +136,9 @@ struct FeedEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,
-    /// The resources in their state after the change, as in the webhook of the topic.
-    data: Map<String, Value>,
+    /// The resources in their state after the change, as in the webhook of the topic. An event of another topic can have
+    /// further fields.
+    data: AnyEventData<'static>,
 }
 
 fn make_truncated_optional(schema: &mut Schema) {

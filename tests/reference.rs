@@ -111,6 +111,11 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     let list = section("listPosts");
     assert!(list.contains("Token optional") && !list.contains("Authorization"));
     assert!(list.contains("1 to 100 · default <code>20</code>"));
+    for repeated in ["Costs ", "Default: <code>20</code>", "and is not <code>-</code>"] {
+        assert!(!list.contains(repeated), "{repeated} is in the facts or in the line of the type");
+    }
+    let search = section("search");
+    assert!(search.contains("curl \\\n  ") && search.contains("const url = "), "{search}");
     assert!(section("updatePost").contains("Use the id of a post of yours"));
     assert!(html.contains("Idempotency-Key: $(date +%s)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));

@@ -96,6 +96,7 @@ impl<'h> RequestContext<'h> {
             token = Empty,
             status = Empty,
             code = Empty,
+            reason = Empty,
             elapsed_ms = Empty,
         )
     }
@@ -157,11 +158,13 @@ impl<'h> RequestContext<'h> {
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
-    /// span. The event has the fields, too, for programs without spans. `created` is the body of a new resource.
+    /// span. The event has the fields, too, for programs without spans. `reason` is that of the header `x-error-reason`. `created`
+    /// is the body of a new resource.
     pub(super) fn log_response(
         &self,
         status: StatusCode,
         code: Option<&'static str>,
+        reason: Option<&str>,
         elapsed: Duration,
         created: Option<&[u8]>,
     ) {
@@ -172,6 +175,7 @@ impl<'h> RequestContext<'h> {
             cost = self.charged_units,
             status = status.as_u16(),
             code = code,
+            reason = reason,
             elapsed_ms = elapsed_ms,
         );
         tracing::info!(
@@ -183,6 +187,7 @@ impl<'h> RequestContext<'h> {
             cost = self.charged_units,
             status = status.as_u16(),
             code,
+            reason,
             elapsed_ms,
             created = created.and_then(ids),
             events = status.is_success().then(|| self.events.ids()).flatten(),

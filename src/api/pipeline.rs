@@ -74,15 +74,19 @@ impl PendingRequest<'_> {
         let response =
             result.unwrap_or_else(|error| api.services.error_response(&error, context.id));
         let code = response.code;
+        let reason = response.reason.clone();
         let is_new = response.status == StatusCode::CREATED && !response.replayed;
         let created = is_new.then(|| response.body.clone());
         let charge = context.charge.unwrap_or_else(|| api.untouched_budget(context));
         let response = response::into_http(response, context, &api.settings.base_path, charge);
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
-        context.log_response(status, code, elapsed, created.as_deref());
+        context.log_response(status, code, reason.as_deref(), elapsed, created.as_deref());
         api.usage.record(&context.usage(Some(status)));
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
+        if let Some(reason) = reason {
+            recorder::record_error_reason(&context.head.method, context.route, &reason);
+        }
         self.is_finished = true;
         response
     }

@@ -51,7 +51,7 @@ pub struct ApiSettings {
     pub board: BoardDescription,
 }
 
-/// Statements of the OpenAPI document about one board: in its title, in the chapters Authentication and This board, and as `maxLength`
+/// Statements of the OpenAPI document about one board: in its title and its licence, in the chapters Authentication and This board, and as `maxLength`
 /// of the texts in bodies. The library does not enforce the limits.
 ///
 /// The document is rendered when the API is built. A later change of a limit is not part of it.
@@ -82,6 +82,8 @@ pub struct BoardDescription {
     pub body_max: Option<u32>,
     /// Minimum time between two posts of a member, in whole seconds.
     pub post_interval: Option<Duration>,
+    /// Licence of the API as an SPDX expression, such as `CC-BY-4.0`. Default: empty; the document then has no licence.
+    pub license: String,
     /// Further sentences in Markdown, for example the addresses from which webhooks are sent.
     pub notes: String,
 }

@@ -14,8 +14,10 @@ use metrics::{Key, Label, Level, Metadata, SharedString, counter};
 
 #[cfg(feature = "metrics")]
 use super::table;
+#[cfg(feature = "metrics")]
+use crate::model::error_reason::ERROR_REASONS;
 
-/// Label of a method or a route that is not in the table of endpoints.
+/// Label of a method or a route that is not in the table of endpoints, and of a reason of a host.
 const OTHER: &str = "other";
 
 /// Labels of the metrics of a completed request.
@@ -91,6 +93,19 @@ pub(crate) fn record_request(
         });
         seconds.record(elapsed);
         requests.increment(1);
+    }
+}
+
+/// Records an error that has a reason. A reason that the OpenAPI document does not list has the label [`OTHER`]: a host can
+/// have any number of them.
+pub(crate) fn record_error_reason(method: &Method, route: Option<&'static str>, reason: &str) {
+    #[cfg(feature = "metrics")]
+    {
+        let mut known = ERROR_REASONS.iter().map(|known| known.name);
+        let reason = known.find(|known| *known == reason).unwrap_or(OTHER);
+        let labels =
+            labels(&table::ERROR_REASONS, [method_label(method), route.unwrap_or(OTHER), reason]);
+        counter!(table::ERROR_REASONS.name, labels).increment(1);
     }
 }
 

@@ -53,6 +53,8 @@ metrics! {
         "Completed requests."
     REQUEST_SECONDS Histogram Seconds "forum_api_request_duration_seconds" ["method", "route"]
         "Request duration."
+    ERROR_REASONS Counter Count "forum_api_error_reasons_total" ["method", "route", "reason"]
+        "Errors that have a reason."
     UNITS Counter Count "forum_api_units_charged_total" ["budget"]
         "Units charged."
     REFUSALS Counter Count "forum_api_budget_refusals_total" ["budget"]

@@ -67,6 +67,9 @@ fn json_lines<'a>(
     }
 }
 
+/// Maximum length of a target in the line of `curl`, so that the line is not cut on a screen of 1,280 pixels.
+const MAX_TARGET: usize = 20;
+
 /// A request with example values, to be written in several languages.
 struct SampleRequest {
     method: String,
@@ -164,7 +167,8 @@ impl SampleRequest {
         let mut lines = Vec::new();
         let url = format!("'{BASE_URL}{}'", self.target);
         match &*self.method {
-            "GET" => lines.push(format!("curl {url}")),
+            "GET" if self.target.len() <= MAX_TARGET => lines.push(format!("curl {url}")),
+            "GET" => lines.extend(["curl".into(), url]),
             // The URL is long enough for a line of its own.
             method => lines.extend([format!("curl -X {method}"), url]),
         }
@@ -213,7 +217,7 @@ impl SampleRequest {
         let data =
             if self.has_response_body { "\nconst data = await response.json();" } else { "" };
         format!(
-            "const response = await fetch(\"{BASE_URL}{}\"{options});\nif (!response.ok) throw new Error(await \
+            "const url = \"{BASE_URL}{}\";\nconst response = await fetch(url{options});\nif (!response.ok) throw new Error(await \
              response.text());{data}",
             self.target
         )

@@ -175,10 +175,18 @@ fn heading(operation: &Operation<'_>) -> Markup {
     html! { h3 { a.anchor href={ "#" (operation.id) } { (operation.title) } } }
 }
 
-/// Renders the description, and before it the summary if the description does not begin with it.
+/// Renders the description, and before it the summary if the description does not begin with it. Omits the paragraph about
+/// scope and cost, which [`facts`] states.
 fn description(operation: &Operation<'_>) -> Markup {
     let summary = operation.text("summary");
-    let text = operation.text("description");
+    let is_other = |paragraph: &&str| {
+        let is_of_scope = paragraph.starts_with("Requires a token with the scope `")
+            || paragraph
+                .starts_with("Requires no token. If you send a token, it must have the scope");
+        !is_of_scope || !paragraph.contains(". Costs ")
+    };
+    let paragraphs = operation.text("description").split("\n\n").filter(is_other);
+    let text = &*paragraphs.collect::<Vec<_>>().join("\n\n");
     let is_repeated = text.starts_with(summary.trim_end_matches('.'));
     html! {
         @if !is_repeated {

@@ -8,6 +8,10 @@ use serde_json::{Map, Value};
 use super::document::{Document, entries, items, slug};
 use super::markdown::inline_markdown;
 
+/// Sentence at the end of the descriptions of ids.
+const CHARACTERS_OF_IDS: &str =
+    " It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, and is not `-`.";
+
 /// Maximum depth of nested schemas. Schemas can be circular.
 const MAX_DEPTH: usize = 8;
 
@@ -56,7 +60,7 @@ fn render_fields<'a>(
             is_required: is_request && field.is_required,
             schema: field.schema,
             description: html! {
-                (inline_markdown(document.text(field.schema, "description")))
+                (described(document, field.schema, document.text(field.schema, "description")))
                 @if let Some(scope) = scope { " Requires the scope " code { (scope) } "." }
             },
         }
@@ -71,7 +75,11 @@ pub(super) fn parameter_table<'a>(document: &Document<'a>, parameters: &[&'a Val
         place: document.text(parameter, "in"),
         is_required: parameter.get("required") == Some(&Value::Bool(true)),
         schema: parameter_schema(document, parameter),
-        description: inline_markdown(document.text(parameter, "description")),
+        description: described(
+            document,
+            parameter_schema(document, parameter),
+            document.text(parameter, "description"),
+        ),
     });
     table(document, rows)
 }
@@ -92,6 +100,16 @@ pub(super) fn header_table<'a>(
         }
     });
     table(document, rows)
+}
+
+/// Renders a description without the sentence about the characters of an id, or else about the default, at its end: the line
+/// of the type states both.
+fn described<'a>(document: &Document<'a>, schema: &'a Value, text: &str) -> Markup {
+    let default = document.resolved_field(schema, "default");
+    let default = default.map(|value| format!(" Default: `{}`.", plain(value)));
+    let repeated = default.iter().map(String::as_str).chain([CHARACTERS_OF_IDS]);
+    let mut shortened = repeated.filter_map(|sentence| text.strip_suffix(sentence));
+    inline_markdown(shortened.next().unwrap_or(text))
 }
 
 /// A row of a table of parameters, headers or fields.

@@ -33,10 +33,10 @@ pub use delivery::{
     AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState,
 };
 pub use endpoint::{Endpoint, PendingSecret};
+#[cfg(feature = "webhooks")]
+pub(crate) use event::{AnyEventData, concerns, example_event};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub(crate) use event::{EventKind, delivery_body, event_kinds};
-#[cfg(feature = "webhooks")]
-pub(crate) use event::{concerns, example_event};
 pub use secret::{
     EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,

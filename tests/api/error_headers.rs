@@ -37,7 +37,8 @@ async fn the_field_of_a_bad_request_is_the_name_in_its_message() {
 
 #[tokio::test]
 async fn an_error_of_the_board_has_its_reason_and_field() {
-    let (server, alice) = Server::with_alice().await;
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
     let long = "x".repeat(65);
     let reasons: [(fn() -> BoardError, _, _); 8] = [
         (|| BoardError::forbidden("No.").with_reason("locked"), Some("locked"), None),
@@ -68,6 +69,11 @@ async fn an_error_of_the_board_has_its_reason_and_field() {
             field.is_none_or(|field| message(&response).starts_with(&format!("{field}: ")));
         assert!(begins_with_field, "{body}");
         assert!(!response.headers.values().any(|value| value.len() > long.len()));
+        let lines = log::of(&response);
+        let logged = lines.lines().find(|line| line.contains("request completed")).unwrap();
+        let logged_reason = reason.map(|reason| format!("reason=\"{reason}\""));
+        assert!(logged_reason.is_none_or(|text| logged.contains(&text)), "{logged}");
+        assert_eq!(logged.contains("reason="), reason.is_some(), "{logged}");
     }
 }
 

@@ -125,6 +125,28 @@ fn a_rejection_is_counted_with_its_code_each_time() {
 }
 
 #[test]
+fn reasons_of_errors_are_counted_and_those_of_hosts_share_a_label() {
+    let recorded = record(async {
+        let server = Server::new();
+        let alice = server.token("alice").await;
+        let errors: [fn() -> BoardError; 4] = [
+            || BoardError::validation("body", "Too long.").with_reason("too_long"),
+            || BoardError::validation("body", "No.").with_reason("of_this_board"),
+            || BoardError::forbidden("No.").with_reason("of_another_board"),
+            || BoardError::forbidden("No."),
+        ];
+        for error in errors {
+            server.board.fail_with(error);
+            let reply = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#);
+            server.send(&reply.bearer(&alice)).await;
+        }
+    });
+    let sample = "forum_api_error_reasons_total POST /threads/{threadId}/posts";
+    assert_eq!(recorded.count(&format!("{sample} too_long")), 1);
+    assert_eq!(recorded.count(&format!("{sample} other")), 2);
+}
+
+#[test]
 fn each_store_that_fails_is_counted() {
     let recorded = record(async {
         for store in ["tokens.", "rate_limits.", "idempotency."] {

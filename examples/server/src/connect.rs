@@ -9,10 +9,9 @@ use deadpool_postgres::Pool;
 use forum_api::Language;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::SystemClock;
-use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::redis::{self, RedisRateLimitStore};
-use forum_api::store::{RateLimitStore, SchemaStatus, sqlite};
+use forum_api::store::{SchemaStatus, sqlite};
 use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::{BoardDatabase, replica_pools};
@@ -285,17 +284,11 @@ fn new_board(database: impl Into<BoardDatabase>, language: Language) -> Referenc
     ReferenceBoard::new(database, Arc::new(SystemClock), language)
 }
 
-/// Returns the rate limits in this Redis, or else in memory.
-pub async fn rate_limits(
-    redis: Option<&str>,
-    timeout: Duration,
-) -> BoardResult<Arc<dyn RateLimitStore>> {
+/// Returns the rate limits in this Redis.
+pub async fn redis(url: &str, timeout: Duration) -> BoardResult<Arc<RedisRateLimitStore>> {
     let mut settings = redis::RedisSettings::default();
     settings.timeout = timeout;
-    Ok(match redis {
-        Some(url) => Arc::new(RedisRateLimitStore::connect(url, settings).await?),
-        None => Arc::new(MemoryRateLimitStore::default()),
-    })
+    Ok(Arc::new(RedisRateLimitStore::connect(url, settings).await?))
 }
 
 #[cfg(test)]

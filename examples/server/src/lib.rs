@@ -24,6 +24,7 @@ mod options;
 mod output;
 mod own_files;
 mod prompt;
+mod redis_check;
 mod serve;
 mod server_parts;
 mod shutdown;

@@ -12,6 +12,8 @@ use forum_api::reference::{ReferencePage, ReferenceSettings};
 use forum_api::runtime::SystemClock;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
+use forum_api::store::memory::MemoryRateLimitStore;
+use forum_api::store::redis::RedisRateLimitStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::worker::WorkerHandle;
 use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Language, event_feed};
@@ -38,6 +40,7 @@ use crate::options::{
     Common, DEFAULT_BOARD_NAME, DEFAULT_EVENT_RETENTION, ServeArgs, without_password,
 };
 use crate::output::Output;
+use crate::redis_check;
 use crate::server_parts::ServerParts;
 use crate::shutdown::Shutdown;
 use crate::sign_in::SignIn;
@@ -78,6 +81,7 @@ struct Server {
     api: ForumApi,
     router: ServerRouter,
     worker: Option<WorkerHandle>,
+    redis: Option<Arc<RedisRateLimitStore>>,
     /// URLs of the database, its replicas and Redis.
     urls: Vec<String>,
     /// Held while the server runs.
@@ -93,7 +97,7 @@ impl Server {
             Shutdown::listen(options.drain_delay, options.drain.drain_timeout).or_internal()?;
         let listener = Listener::bind(options.address.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
-        let ServerParts { url, replicas, mut cipher, rate_limits } =
+        let ServerParts { url, replicas, mut cipher, redis } =
             ServerParts::new(common, options).await?;
         let is_board = url.holds_board().await? == Some(true);
         let password = bootstrap::password(options, is_board)?;
@@ -141,7 +145,10 @@ impl Server {
             board = board.with_feed();
         }
         let mut stores = board.database.stores();
-        stores.rate_limits = rate_limits;
+        stores.rate_limits = match redis.clone() {
+            Some(redis) => redis,
+            None => Arc::new(MemoryRateLimitStore::default()),
+        };
         let mut settings = api_settings(options);
         let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
         settings.board = rules.settings.describe();
@@ -217,6 +224,7 @@ impl Server {
             api,
             router,
             worker,
+            redis,
             urls: [&common.database]
                 .into_iter()
                 .chain(&options.database_replica)
@@ -243,6 +251,7 @@ impl Server {
         tokio::select! {
             _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
             () = certificates::record_periodically(&urls) => {}
+            () = redis_check::record_periodically(self.redis.as_deref()) => {}
             () = self.board.flush_last_seen_periodically() => {}
             () = self.board.run_batches_periodically() => {}
             () = self.api.flush_usage_periodically() => {}

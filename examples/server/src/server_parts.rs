@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 use forum_api::host::BoardResult;
-use forum_api::store::RateLimitStore;
+use forum_api::store::redis::RedisRateLimitStore;
 
 use crate::connect::{self, DatabaseUrl};
 use crate::keys::WebhookCipher;
@@ -15,7 +15,8 @@ pub struct ServerParts {
     pub url: DatabaseUrl,
     pub replicas: Vec<Pool>,
     pub cipher: WebhookCipher,
-    pub rate_limits: Arc<dyn RateLimitStore>,
+    /// `None` for rate limits in memory.
+    pub redis: Option<Arc<RedisRateLimitStore>>,
 }
 
 impl ServerParts {
@@ -24,12 +25,15 @@ impl ServerParts {
         let key_file = options.webhooks.secret_key_file.as_deref();
         let url = DatabaseUrl::parse(&common.database, &options.connections, true)?;
         url.check_file(&common.database)?;
+        let redis = match options.redis.as_deref() {
+            Some(redis) => Some(connect::redis(redis, options.redis_timeout).await?),
+            None => None,
+        };
         Ok(Self {
             replicas: url.replicas(options)?,
             url,
             cipher: WebhookCipher::find(&common.database, key_file)?,
-            rate_limits: connect::rate_limits(options.redis.as_deref(), options.redis_timeout)
-                .await?,
+            redis,
         })
     }
 }

@@ -86,12 +86,11 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
         "" => "Forum Board REST API",
         name => name,
     };
-    json!({
+    let mut object = json!({
         "title": title,
         "version": "1.0.0",
         "description": info::introduction(settings, surface, server),
         "contact": { "name": "The operators of this board" },
-        "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
         "x-errors": errors,
         "x-error-reasons": reasons,
@@ -99,7 +98,12 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
             "token": rate_limit(settings.token_budget),
             "guest": rate_limit(settings.guest_budget),
         },
-    })
+    });
+    let license = &settings.board.license;
+    if let Some(fields) = object.as_object_mut().filter(|_| !license.is_empty()) {
+        fields.insert("license".into(), json!({ "name": license, "identifier": license }));
+    }
+    object
 }
 
 fn rate_limit(budget: Budget) -> Value {

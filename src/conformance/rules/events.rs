@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::reputation::new_rating;
 use super::*;
 use crate::webhook::Topic;
@@ -104,6 +106,18 @@ board_rules! {
         Ok(())
     }
 
+    /// The deletion of an approved reply emits `post.deleted`, also while an edit of the reply awaits approval.
+    async fn a_deletion_of_an_edited_reply_emits_an_event(suite: &Suite) -> TestResult {
+        let ThreadFixture { reply, .. } = recorded_thread(suite).await?;
+        let nora = suite.newcomer("nora").await?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        suite.fixture.approve(&reply.post_id).await?;
+        nora.edit(&reply, "Other words").await.expect_ok()?;
+        suite.recorded().await?;
+        suite.admin("ada").await?.delete_post(&reply).await.expect_ok()?;
+        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await
+    }
+
     /// The deletion of a first post emits `thread.deleted`, and its restoration `thread.restored`. The replies of the
     /// thread emit no events, not even when they are changed while the thread is deleted.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
@@ -153,6 +167,18 @@ board_rules! {
         let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, suite.recipients(&[&bob, &carol])).await?.summary;
         suite.expect_caused_event(&Topic::MESSAGE_SENT, &sent.message_id).await
+    }
+
+    /// The removal of an account emits `member.erased` with the id of the member and nothing else. The event has no forum. The
+    /// posts of the member, which remain, emit no events.
+    async fn the_removal_of_an_account_emits_an_event(suite: &Suite) -> TestResult {
+        suite.require(Capability::AccountRemoval)?;
+        let ThreadFixture { alice, .. } = recorded_thread(suite).await?;
+        suite.fixture.remove_account(&alice.id()).await?;
+        let event = only(suite.recorded().await?)?;
+        check_eq!(event.name, event_name(&Topic::MEMBER_ERASED, alice.id()))?;
+        check_eq!(event.data, json!({ "member": { "userId": alice.id() } }))?;
+        check_eq!(event.forum_id, None)
     }
 
     /// Each of several concurrent replies emits one event.

@@ -124,7 +124,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("ignore", (member, ignored))
     }
 
-    /// Removes an account. Its posts and messages remain. Needs [`Capability::AccountRemoval`].
+    /// Removes an account as the board does, with the event. Its posts and messages remain. Needs
+    /// [`Capability::AccountRemoval`].
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
         unsupported_by_fixture("remove_account", member)
     }

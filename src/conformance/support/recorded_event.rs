@@ -32,12 +32,13 @@ struct EventBody {
     data: Value,
 }
 
-/// The prefix of a topic, and the JSON pointer to its subject's id.
-const SUBJECTS: [(&str, &str); 5] = [
+/// The prefix of a topic or the topic, and the JSON pointer to its subject's id.
+const SUBJECTS: [(&str, &str); 6] = [
     ("thread.", "/thread/threadId"),
     ("post.", "/post/postId"),
     ("poll.", "/poll/pollId"),
-    ("member.", "/rating/ratingId"),
+    ("member.rated", "/rating/ratingId"),
+    ("member.erased", "/member/userId"),
     ("message.", "/message/messageId"),
 ];
 

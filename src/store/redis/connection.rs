@@ -25,7 +25,7 @@ use crate::runtime::{Runtime, TokioRuntime};
 const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
-/// Budget that is charged on a new connection, so that a Redis that rejects writes does not count as recovered.
+/// Budget that is charged on a new connection and by a check, so that a Redis that rejects writes does not count as reachable.
 const PROBE: Budget = Budget { units: u32::MAX, window: Duration::from_secs(1) };
 
 /// Connection that reconnects in the background.
@@ -34,6 +34,8 @@ pub(super) struct ReconnectingConnection {
     script: Script,
     /// Prefix of the keys that are charged to check a connection.
     probe: String,
+    /// Key that [`check`](Self::check) charges.
+    check_key: String,
     timeout: Duration,
     fallback: RedisFallback,
     /// `None` while Redis is unreachable.
@@ -49,6 +51,7 @@ impl ReconnectingConnection {
             servers,
             script: script(),
             probe: format!("{}budget:probe", settings.prefix),
+            check_key: format!("{}budget:check", settings.prefix),
             timeout: settings.timeout,
             fallback: settings.fallback,
             connection: Mutex::default(),
@@ -77,6 +80,12 @@ impl ReconnectingConnection {
             self.log_unreachable(&error);
             self.reconnect("");
         }
+    }
+
+    /// Charges a key of its own. A failure is treated like that of another charge.
+    pub(super) async fn check(self: &Arc<Self>) -> bool {
+        let check = ChargeRequest { key: &self.check_key, cost: 1, budget: PROBE, known: None };
+        self.send(&check).await.is_ok()
     }
 
     pub(super) fn is_unreachable(&self) -> bool {

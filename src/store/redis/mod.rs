@@ -26,6 +26,7 @@
 //! | `forum_api:budget:prefix:ADDRESS` | guests of one address prefix: 32 hexadecimal digits, IPv4 is IPv4-mapped IPv6 |
 //! | `forum_api:budget:no_address` | guests without an address |
 //! | `forum_api:budget:attempts:HASH` | failed password attempts of one account or address prefix: 32 hexadecimal digits |
+//! | `forum_api:budget:check` | charged by [`RedisRateLimitStore::check`] |
 //! | `forum_api:budget:probe{KEY}` | charged to check that Redis takes writes, in the slot of the key of a failed charge |
 //!
 //! ```lua

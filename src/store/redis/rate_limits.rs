@@ -57,6 +57,15 @@ impl RedisRateLimitStore {
         self.connection.is_unreachable()
     }
 
+    /// Asks Redis for a charge of a key that nothing else uses, and returns `true` if it succeeds within
+    /// [`RedisSettings::timeout`]. A failure has the consequences of a failed charge: one log line, and attempts to reconnect.
+    ///
+    /// Only charges notice that Redis is lost. Call this method periodically, for example every 10 s, to notice it on a node
+    /// without requests.
+    pub async fn check(&self) -> bool {
+        self.connection.check().await
+    }
+
     /// Returns the number of failed requests and connection attempts since [`connect`](Self::connect). A charge while Redis
     /// is unreachable sends no request and is not counted.
     pub fn failures(&self) -> u64 {

@@ -37,6 +37,21 @@ async fn a_node_continues_from_the_last_known_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_check_notices_a_loss_without_a_charge() {
+    let mut server = RedisServer::new();
+    let node = server.store().await;
+    assert!(node.check().await && node.check().await);
+    server.kill();
+    assert!(!node.is_unreachable(), "nothing has asked Redis since");
+    assert!(!node.check().await && node.is_unreachable());
+    server.start();
+    until(|| !node.is_unreachable()).await;
+    assert!(node.check().await);
+    server.command(&["config", "set", "maxmemory", "1"]);
+    assert!(!node.check().await, "a Redis that rejects writes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
     let mut server = RedisServer::new();
     let node = server.store().await;

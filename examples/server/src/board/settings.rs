@@ -188,6 +188,7 @@ impl SettingValues {
         board.title_max = u32::try_from(self.of(&TITLE_MAX)).ok();
         board.body_max = u32::try_from(self.of(&BODY_MAX)).ok();
         board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.unsigned_abs()));
+        board.license = "MIT OR Apache-2.0".into();
         board.notes = "The operators of the board can change these limits.".into();
         board
     }

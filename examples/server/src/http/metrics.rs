@@ -23,6 +23,9 @@ pub const MAX_CONNECTIONS: &str = "forum_server_connections_max";
 pub const READY: &str = "forum_server_ready";
 pub const OFFLINE: &str = "forum_server_board_offline";
 
+/// Gauge of the reachability of Redis.
+pub const REDIS_REACHABLE: &str = "forum_server_redis_reachable";
+
 /// Gauge of the days until a certificate ends.
 pub const CERTIFICATE_DAYS: &str = "forum_server_certificate_days";
 
@@ -43,7 +46,7 @@ const BUCKETS: [f64; 13] =
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Gauges of the process. `metrics-process` would add 25 packages to `Cargo.lock` for those that begin with `process_`.
-pub const GAUGES: [(&str, &str); 13] = [
+pub const GAUGES: [(&str, &str); 14] = [
     (BUILD, "1, with the `version` of the program."),
     (CONNECTIONS, "Open connections of clients."),
     (MAX_CONNECTIONS, "Maximum number of open connections of clients."),
@@ -59,6 +62,10 @@ pub const GAUGES: [(&str, &str); 13] = [
     (START, "Time of the start, in seconds since 1970."),
     (READY, "1 if `/ready` is 200, otherwise 0."),
     (OFFLINE, "1 if the board is offline, otherwise 0."),
+    (
+        REDIS_REACHABLE,
+        "1 if Redis took a write at the last check, otherwise 0; checked every 10 s.",
+    ),
     (
         CERTIFICATE_DAYS,
         "Days until the certificate of a `server` (`postgres` or `redis`) ends, negative afterwards; read once an hour.",

@@ -3,6 +3,7 @@
 use forum_api::conformance::{self, Audience, Capability, NewForum, Role};
 use forum_api::model::{ForumId, PostId, ThreadId};
 use forum_api::store::OutboxStore;
+use forum_api::test_util::audit_entry;
 
 use crate::board::access::permissions::AccessLists;
 use crate::board::db::TransactionFuture;
@@ -190,12 +191,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
-        let member = member.to_i64()?;
-        self.change(move |tx| {
-            let delete = "DELETE FROM member WHERE id = ?1";
-            Box::pin(async move { tx.execute(delete, bind![member]).await })
-        })
-        .await
+        Ok(self.board.erase(member.to_i64()?, false, audit_entry()).await?)
     }
 }
 

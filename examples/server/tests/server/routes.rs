@@ -277,6 +277,8 @@ fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
         let forums = get(&server.api_url("/forums"));
         assert_eq!(forums.header_number("x-ratelimit-remaining"), Some(remaining));
     }
+    let metrics = get(&server.url("/metrics"));
+    assert_eq!(sample_value(&metrics, "forum_server_redis_reachable"), Some(0.0));
     let (_, log) = server.stop_with_log();
     assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");
     assert!(!log.contains("hush"), "{log}");

@@ -168,16 +168,21 @@ impl PostRow {
         self.count_state(tx, to, on_profiles).await
     }
 
-    /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public.
+    /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public. Also records
+    /// it for a reply that was public until an edit that awaits approval: who received its events would keep it otherwise.
     pub async fn delete(
         &mut self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         on_profiles: bool,
     ) -> BoardResult<()> {
-        let was_public = self.is_public();
+        let awaits_approval_of_edit = self.published
+            && !self.first
+            && (self.state, self.thread_state)
+                == (ContentState::AwaitingApproval, ContentState::Visible);
+        let is_known = self.is_public() || awaits_approval_of_edit;
         self.set_state(tx, ContentState::Deleted, events.now, on_profiles).await?;
-        if was_public {
+        if is_known {
             self.record(tx, events, (THREAD_DELETED, REPLY_DELETED)).await?;
         }
         Ok(())
