@@ -3,65 +3,69 @@
 //! The event at the end of a request repeats the fields of its span, for programs that do not read spans. A line has each
 //! field once: its span has only the fields that the event does not have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug};
 
 use clap::builder::styling::{AnsiColor, Style};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::{DefaultFields, JsonFields, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::span_fields::SpanFields;
 use crate::options::LogFormat;
 
 const DIMMED: Style = Style::new().dimmed();
 
-/// Formats an event as one line. The fields of spans are stored as JSON.
+/// Formats an event as one line, with the fields that [`SpanFieldsLayer`](super::span_fields::SpanFieldsLayer) stored.
 #[derive(Clone, Copy, Debug)]
 pub struct LineFormat(pub LogFormat);
 
-impl<S> FormatEvent<S, JsonFields> for LineFormat
+impl<S, N> FormatEvent<S, N> for LineFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'w> FormatFields<'w> + 'static,
 {
     fn format_event(
         &self,
-        context: &FmtContext<'_, S, JsonFields>,
+        context: &FmtContext<'_, S, N>,
         writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
         // Spans are not nested, so that the current one has all fields.
-        let span = context.lookup_current().map(|span| {
-            let extensions = span.extensions();
-            let stored = extensions.get::<FormattedFields<JsonFields>>();
-            let fields = stored.and_then(|stored| serde_json::from_str(&stored.fields).ok());
-            SpanFields {
-                name: span.name(),
-                fields: without_event_fields(fields.unwrap_or_default(), event),
-            }
+        let current = context.lookup_current();
+        let extensions = current.as_ref().map(|span| span.extensions());
+        let stored = extensions.as_ref().and_then(|extensions| extensions.get::<SpanFields>());
+        let span = current.as_ref().zip(stored).map(|(span, stored)| SpanPart {
+            name: span.name(),
+            fields: without_event_fields(stored, event),
         });
         match self.0 {
-            LogFormat::Json => write_json(context, writer, event, span),
+            LogFormat::Json => write_json(writer, event, span),
             LogFormat::Text => write_text(writer, event, span),
         }
     }
 }
 
 /// The name of a span, and its fields that are not in the event.
-struct SpanFields {
+struct SpanPart<'a> {
     name: &'static str,
-    fields: Map<String, Value>,
+    fields: BTreeMap<&'static str, &'a Value>,
 }
 
-/// Removes the fields that the event has.
-fn without_event_fields(mut fields: Map<String, Value>, event: &Event<'_>) -> Map<String, Value> {
+/// Returns the fields of a span that the event does not have.
+fn without_event_fields<'a>(
+    SpanFields(fields): &'a SpanFields,
+    event: &Event<'_>,
+) -> BTreeMap<&'static str, &'a Value> {
     let mut recorded = RecordedNames::default();
     event.record(&mut recorded);
-    fields.retain(|name, _| !recorded.0.contains(name.as_str()));
-    fields
+    let is_in_event = |name: &str| recorded.0.contains(name);
+    let fields = fields.iter().map(|(name, value)| (*name, value));
+    fields.filter(|(name, _)| !is_in_event(name)).collect()
 }
 
 /// Names of the fields that an event has. A field without a value is not recorded.
@@ -74,29 +78,31 @@ impl Visit for RecordedNames {
     }
 }
 
-fn write_json<S>(
-    context: &FmtContext<'_, S, JsonFields>,
+fn write_json(
     mut writer: Writer<'_>,
     event: &Event<'_>,
-    span: Option<SpanFields>,
-) -> fmt::Result
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+    span: Option<SpanPart<'_>>,
+) -> fmt::Result {
     let metadata = event.metadata();
     writer.write_str("{\"timestamp\":\"")?;
     SystemTime.format_time(&mut writer)?;
     write!(writer, "\",\"level\":\"{}\",\"fields\":", metadata.level())?;
-    context.format_fields(writer.by_ref(), event)?;
+    JsonFields::new().format_fields(writer.by_ref(), event)?;
     write!(writer, ",\"target\":{}", Value::from(metadata.target()))?;
-    if let Some(SpanFields { name, mut fields }) = span {
-        fields.insert("name".into(), name.into());
-        write!(writer, ",\"span\":{}", Value::Object(fields))?;
+    if let Some(SpanPart { name, mut fields }) = span {
+        let name = Value::from(name);
+        fields.insert("name", &name);
+        let fields = serde_json::to_string(&fields).map_err(|_| fmt::Error)?;
+        write!(writer, ",\"span\":{fields}")?;
     }
     writeln!(writer, "}}")
 }
 
-fn write_text(mut writer: Writer<'_>, event: &Event<'_>, span: Option<SpanFields>) -> fmt::Result {
+fn write_text(
+    mut writer: Writer<'_>,
+    event: &Event<'_>,
+    span: Option<SpanPart<'_>>,
+) -> fmt::Result {
     let metadata = event.metadata();
     let (level_style, other_style) = if writer.has_ansi_escapes() {
         (style(*metadata.level()), DIMMED)
@@ -106,14 +112,15 @@ fn write_text(mut writer: Writer<'_>, event: &Event<'_>, span: Option<SpanFields
     write!(writer, "{other_style}")?;
     SystemTime.format_time(&mut writer)?;
     write!(writer, "{other_style:#} {level_style}{:>5}{level_style:#} ", metadata.level())?;
-    if let Some(SpanFields { name, fields }) = span {
+    if let Some(SpanPart { name, fields }) = span {
         write!(writer, "{name}")?;
-        let fields: Vec<_> =
-            fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
-        if !fields.is_empty() {
-            write!(writer, "{{{}}}", fields.join(" "))?;
+        let mut before = '{';
+        for (field, value) in &fields {
+            write!(writer, "{before}{field}={value}")?;
+            before = ' ';
         }
-        write!(writer, ": ")?;
+        let end = if fields.is_empty() { "" } else { "}" };
+        write!(writer, "{end}: ")?;
     }
     write!(writer, "{other_style}{}:{other_style:#} ", metadata.target())?;
     DefaultFields::new().format_fields(writer.by_ref(), event)?;
@@ -137,10 +144,10 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use serde_json::json;
-    use tracing_subscriber::fmt;
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
+    use crate::log::line_layer;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -160,11 +167,7 @@ mod tests {
     fn lines(format: LogFormat) -> Vec<String> {
         let written = Lines::default();
         let writer = written.clone();
-        let layer = fmt::layer()
-            .fmt_fields(JsonFields::new())
-            .event_format(LineFormat(format))
-            .with_ansi(false)
-            .with_writer(move || writer.clone());
+        let layer = line_layer(format, false, move || writer.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::info_span!(
                 "request",

@@ -2,20 +2,26 @@
 
 use std::any::Any;
 use std::env;
+use std::fmt::Debug;
 use std::io;
 use std::panic;
 
 use anstream::{AutoStream, ColorChoice};
 use forum_api::mask_secrets;
+use tracing::Subscriber;
+use tracing::field::Field;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt;
-use tracing_subscriber::fmt::format::JsonFields;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::buffer::LogBuffer;
 use super::format::LineFormat;
-use crate::options::LogOptions;
+use super::span_fields::SpanFieldsLayer;
+use crate::options::{LogFormat, LogOptions};
 
 /// Maximum length of a logged text in characters.
 const MAX_LENGTH: usize = 2000;
@@ -31,11 +37,8 @@ impl Log {
         let (filter, ignored) = parse_filter(&directives);
         let buffer = LogBuffer::default();
         let writer = buffer.clone();
-        let layer = fmt::layer()
-            .fmt_fields(JsonFields::new())
-            .event_format(LineFormat(options.log))
-            .with_ansi(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
-            .with_writer(move || writer.clone());
+        let has_colors = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+        let layer = line_layer(options.log, has_colors, move || writer.clone());
         tracing_subscriber::registry().with(filter).with(layer).init();
         for directive in ignored {
             tracing::warn!(directive, "RUST_LOG: ignored an invalid directive");
@@ -48,6 +51,22 @@ impl Log {
         buffer.write_to(io::stderr());
         Self(buffer)
     }
+}
+
+/// Returns the layer that writes each event as one line.
+pub fn line_layer<S, W>(log_format: LogFormat, has_colors: bool, writer: W) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'w> MakeWriter<'w> + 'static,
+{
+    // The fields of spans are not formatted as texts: a line omits those that its event has.
+    let no_text = |_: &mut Writer<'_>, _: &Field, _: &dyn Debug| Ok(());
+    let lines = fmt::layer()
+        .fmt_fields(debug_fn(no_text))
+        .event_format(LineFormat(log_format))
+        .with_ansi(has_colors)
+        .with_writer(writer);
+    SpanFieldsLayer.and_then(lines)
 }
 
 impl Drop for Log {

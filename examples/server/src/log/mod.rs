@@ -4,6 +4,9 @@ mod buffer;
 mod format;
 mod line;
 mod logger;
+mod span_fields;
 
 pub use buffer::DROPPED_LINES;
-pub use logger::Log;
+pub use logger::{Log, line_layer};
+
+pub use crate::options::LogFormat;
