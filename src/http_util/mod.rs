@@ -8,8 +8,6 @@ mod form;
 pub(crate) mod origin;
 #[cfg(any(feature = "panel", feature = "reference"))]
 mod page;
-#[cfg(feature = "mcp")]
-pub(crate) mod quoted_body;
 mod request;
 mod response;
 

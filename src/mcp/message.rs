@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::http_util::quoted_body::{Part, QuotedBody};
+use crate::model::json_text;
 
 /// Text of the error of a string with half of a surrogate pair.
 pub(super) const HALF_PAIR: &str = "the message has half of a surrogate pair in a text";
@@ -115,16 +115,20 @@ fn begin_response(id: &str, name: &str) -> String {
 
 /// Returns the response with the result of a tool call: the body of the API's response as text, and as JSON if it is an
 /// object. An empty body becomes an empty object.
-pub(super) fn tool_result(id: &RawValue, body: Bytes, is_error: bool, more: &str) -> QuotedBody {
-    let body = if body.is_empty() { Bytes::from_static(b"{}") } else { body };
-    let begin = begin_response(id.get(), "result") + r#"{"content":[{"type":"text","text":""#;
-    let structured = body.starts_with(b"{").then_some([
-        Part::Plain(Bytes::from_static(br#","structuredContent":"#)),
-        Part::Plain(body.clone()),
-    ]);
-    let end = format!(r#","isError":{is_error}{more}}}}}"#);
-    let text =
-        [Part::Plain(begin.into()), Part::Quoted(body), Part::Plain(Bytes::from_static(br#""}]"#))];
-    let parts = text.into_iter().chain(structured.into_iter().flatten());
-    QuotedBody::new(parts.chain([Part::Plain(end.into())]))
+pub(super) fn tool_result(id: &RawValue, body: &[u8], is_error: bool, more: &str) -> Bytes {
+    let body = str::from_utf8(body).ok().filter(|json| !json.is_empty()).unwrap_or("{}");
+    // The text contains the body with escapes: a tenth more than the body.
+    let mut response = String::with_capacity(body.len() * 2 + body.len() / 8 + 256);
+    response.push_str(&begin_response(id.get(), "result"));
+    response.push_str(r#"{"content":[{"type":"text","text":"#);
+    json_text::quote(body, &mut response);
+    response.push_str("}]");
+    if body.starts_with('{') {
+        response.push_str(r#","structuredContent":"#);
+        response.push_str(body);
+    }
+    response.push_str(&format!(r#","isError":{is_error}{more}}}}}"#));
+    // A slow client can keep the response for long.
+    response.shrink_to_fit();
+    response.into()
 }

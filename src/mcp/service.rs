@@ -420,14 +420,14 @@ fn tool_response(
     if is_error {
         body = with_reason_and_field(body, &head.headers);
     }
-    let body = message::tool_result(id, body, is_error, more);
+    let body = message::tool_result(id, &body, is_error, more);
     for name in [LINK, LOCATION, WWW_AUTHENTICATE, X_ERROR_REASON, X_ERROR_FIELD] {
         head.headers.remove(name);
     }
     head.headers.insert(CONTENT_TYPE, JSON);
     head.headers.insert(CONTENT_LENGTH, body.len().into());
     head.status = StatusCode::OK;
-    Response::from_parts(head, ResponseBody::quoted(body))
+    Response::from_parts(head, ResponseBody::new(body))
 }
 
 /// Error object of a tool.

@@ -46,7 +46,7 @@ pub(crate) fn quote(text: &str, json: &mut String) {
 }
 
 /// Writes the content of the JSON string of a text.
-pub(crate) fn escape(text: &str, json: &mut String) {
+fn escape(text: &str, json: &mut String) {
     let mut start = 0;
     let mut write_escaped = |offset: usize, block: &[u8], mut escaped: u32| {
         while escaped != 0 {
