@@ -32,13 +32,6 @@ pub fn newest(forum: &str) -> String {
 }
 
 /// Columns of the counts of a forum.
-pub const COLUMNS: &str = "coalesce(counted.thread_count, 0) AS thread_count, coalesce(counted.post_count, 0) AS post_count";
-
-/// The join that [`COLUMNS`] needs.
-pub const JOIN: &str = "
-    LEFT JOIN (
-        SELECT
-            forum_id, CAST(sum(thread_count) AS BIGINT) AS thread_count,
-            CAST(sum(post_count) AS BIGINT) AS post_count
-        FROM forum_count GROUP BY forum_id
-    ) AS counted ON counted.forum_id = forum.id";
+pub const COLUMNS: &str = "
+    (SELECT CAST(coalesce(sum(thread_count), 0) AS BIGINT) FROM forum_count WHERE forum_id = forum.id) AS thread_count,
+    (SELECT CAST(coalesce(sum(post_count), 0) AS BIGINT) FROM forum_count WHERE forum_id = forum.id) AS post_count";

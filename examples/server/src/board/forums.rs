@@ -22,9 +22,8 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
                 SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
                 ORDER BY last_activity_at DESC LIMIT 1
             ) AS last_activity_at
-        FROM forum {}",
+        FROM forum",
         forum_count::COLUMNS,
-        forum_count::JOIN,
     )
 });
 

@@ -66,9 +66,8 @@ pub async fn forums(connection: &Connection<'_>) -> BoardResult<Vec<ForumListing
     static LIST: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT id, parent_id, title, read_groups, start_groups, reply_groups, {}
-            FROM forum {} ORDER BY id",
+            FROM forum ORDER BY id",
             forum_count::COLUMNS,
-            forum_count::JOIN,
         )
     });
     connection
