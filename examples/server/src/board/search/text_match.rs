@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::iter::repeat_n;
 
 use forum_api::model::{SearchField, SearchFilter, SearchQuery};
-use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 use super::index;
@@ -109,11 +108,7 @@ impl TextMatch {
     /// Counts the occurrences of each required word, up to [`MAX_OCCURRENCES`].
     fn count(&self, text: &str) -> Vec<usize> {
         let mut counts = vec![0; self.words.len()];
-        let text = text.as_bytes();
-        let mut start = 0;
-        for end in memchr_iter(b' ', text).chain([text.len()]) {
-            let word = text.get(start..end).unwrap_or_default();
-            start = end + 1;
+        for word in text.as_bytes().split(|byte| *byte == b' ') {
             if self.marks.has(word)
                 && let Some(number) = self.words.get(word)
                 && let Some(count) = counts.get_mut(*number)
