@@ -83,6 +83,21 @@ fn a_request_runs_at_most_twelve_statements() {
     });
 }
 
+/// A read needs one statement for the token with its owner, and one for the data.
+#[test]
+fn a_read_runs_two_statements() {
+    run_with_postgres(async {
+        let mut sender = RequestSender::new().await;
+        // The first request of a token records its use.
+        sender.send(BOB, "GET", "/me", "").await;
+        for path in ["/me", "/forums", "/forums/2/threads", "/threads/16", "/threads/16/posts"] {
+            let before = sender.count_statements().await;
+            sender.send(BOB, "GET", path, "").await;
+            assert_eq!(sender.count_statements().await - before, 2, "{path}");
+        }
+    });
+}
+
 /// Postgres plans a statement again after it has collected statistics, and up to six times on a new connection, so that
 /// fewer than half of the executions may be planned.
 #[test]
