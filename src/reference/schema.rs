@@ -105,8 +105,9 @@ pub(super) fn header_table<'a>(
 /// Renders a description without the sentence about the characters of an id, or else about the default, at its end: the line
 /// of the type states both.
 fn described<'a>(document: &Document<'a>, schema: &'a Value, text: &str) -> Markup {
-    let default = document.resolved_field(schema, "default");
-    let default = default.map(|value| format!(" Default: `{}`.", plain(value)));
+    let default = document
+        .resolved_field(schema, "default")
+        .map(|value| format!(" Default: `{}`.", plain(value)));
     let repeated = default.iter().map(String::as_str).chain([CHARACTERS_OF_IDS]);
     let mut shortened = repeated.filter_map(|sentence| text.strip_suffix(sentence));
     inline_markdown(shortened.next().unwrap_or(text))
