@@ -15,8 +15,12 @@ import urllib.request
 
 url, dashboard, greeting, server = sys.argv[1:]
 
-# Metrics of replicas of Postgres and of broken rows.
-WITHOUT_DATA = ["forum_server_reads_total", "forum_api_unreadable_rows_total"]
+# Metrics of replicas of Postgres, of broken rows, and of errors that do not occur here.
+WITHOUT_DATA = [
+    "forum_server_reads_total",
+    "forum_api_unreadable_rows_total",
+    "forum_api_error_reasons_total",
+]
 
 
 def api(path, **parameters):
