@@ -45,23 +45,20 @@ pub(super) struct Attempt<'a> {
 }
 
 enum AttemptEnd {
-    /// The result has to be settled.
-    Completed(AttemptResult),
+    /// The outcome has to be settled, with the record for the operator, if one is kept.
+    Completed(AttemptOutcome, Option<AttemptRecord>),
     /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The delivery is released.
     NotSent,
     /// Nothing was sent: the lease is no longer valid.
     LeaseLost,
 }
 
-/// The outcome, and the record for the operator, if one is kept.
-type AttemptResult = (AttemptOutcome, Option<AttemptRecord>);
-
 impl Attempt<'_> {
     /// Attempts the delivery and settles it, or releases it. `may_receive` is the result of the check of the endpoint's
     /// owner, made after the claim.
     pub(super) async fn run(self, may_receive: BackendResult<bool>) {
         match self.attempt(may_receive).await {
-            Ok(AttemptEnd::Completed((outcome, record))) => self.settle(outcome, record).await,
+            Ok(AttemptEnd::Completed(outcome, record)) => self.settle(outcome, record).await,
             Ok(AttemptEnd::NotSent) => self.release(Duration::ZERO).await,
             Ok(AttemptEnd::LeaseLost) => {
                 tracing::warn!("lease expired before the attempt; nothing sent");
@@ -79,10 +76,10 @@ impl Attempt<'_> {
         let context = self.context;
         let claimed = self.claimed;
         if claimed.previous_lease_expired {
-            return Ok(AttemptEnd::Completed(self.lease_expired()));
+            return Ok(self.lease_expired());
         }
         if !may_receive? {
-            return Ok(AttemptEnd::Completed((AttemptOutcome::Withheld, None)));
+            return Ok(AttemptEnd::Completed(AttemptOutcome::Withheld, None));
         }
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
@@ -91,7 +88,7 @@ impl Attempt<'_> {
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
-            Err(error) => return Ok(AttemptEnd::Completed(self.decryption_failed(&error))),
+            Err(error) => return Ok(self.decryption_failed(&error)),
         };
         if !self.may_send() {
             return Ok(AttemptEnd::NotSent);
@@ -102,7 +99,7 @@ impl Attempt<'_> {
         if !self.may_send() {
             return Ok(AttemptEnd::NotSent);
         }
-        Ok(AttemptEnd::Completed(self.send(&secret).await))
+        Ok(self.send(&secret).await)
     }
 
     /// Returns `true` if the worker is not stopping and the rest of the lease covers the time limit of sending.
@@ -112,26 +109,26 @@ impl Attempt<'_> {
         !context.is_stopping() && ends_by <= self.claimed.lease_expires_at
     }
 
-    /// Returns the result of an earlier attempt whose worker began to send and recorded no result.
-    fn lease_expired(&self) -> AttemptResult {
+    /// Returns the end of an earlier attempt whose worker began to send and recorded no result.
+    fn lease_expired(&self) -> AttemptEnd {
         let reason = "the lease expired and the worker reported no result";
         let failed = self.failed(TransportError::new(reason));
-        (AttemptOutcome::LeaseExpired, Some(failed))
+        AttemptEnd::Completed(AttemptOutcome::LeaseExpired, Some(failed))
     }
 
-    /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
+    /// Returns the end of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
     /// delivery, within the bounds of the backoff, so the delays double without a counter.
-    fn decryption_failed(&self, error: &BackendError) -> AttemptResult {
+    fn decryption_failed(&self, error: &BackendError) -> AttemptEnd {
         let now = self.context.now();
         let backoff = &self.context.settings.backoff;
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         let record = self.failed(TransportError::not_sent(error));
-        (AttemptOutcome::DecryptionFailed(delay), Some(record))
+        AttemptEnd::Completed(AttemptOutcome::DecryptionFailed(delay), Some(record))
     }
 
-    async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
+    async fn send(&self, secret: &WebhookSecret) -> AttemptEnd {
         let context = self.context;
         let claimed = self.claimed;
         let at = context.now();
@@ -172,7 +169,7 @@ impl Attempt<'_> {
                 }
             }
         };
-        (outcome, Some(record))
+        AttemptEnd::Completed(outcome, Some(record))
     }
 
     fn failed(&self, error: TransportError) -> AttemptRecord {
