@@ -77,5 +77,13 @@ impl EventRecorder {
     }
 }
 
-/// The transaction, the events, the member and the texts of a command.
-pub type Command<'a> = (&'a Transaction<'a>, &'a mut EventRecorder, &'a Actor, &'static Texts);
+/// What a command runs with.
+#[derive(Debug)]
+pub struct Command<'a> {
+    pub tx: &'a Transaction<'a>,
+    pub events: &'a mut EventRecorder,
+    /// The member who runs the command.
+    pub actor: &'a Actor,
+    /// The texts of errors.
+    pub texts: &'static Texts,
+}

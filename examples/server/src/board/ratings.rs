@@ -19,7 +19,7 @@ use super::texts::{Texts, fill};
 
 /// Rates a member. Banned members can be rated.
 pub async fn rate(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     user: UserRef,
     rate: NewRating,
 ) -> BoardResult<Rating> {

@@ -320,7 +320,7 @@ impl ReferenceBoard {
                 request.discard_events();
                 events.request = Some(request);
                 events.has_readers = has_feed || actor.has_endpoints;
-                command((tx, events, &actor, texts), loaded).await
+                command(Command { tx, events, actor: &actor, texts }, loaded).await
             })
         })
         .await

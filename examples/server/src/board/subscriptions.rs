@@ -101,7 +101,7 @@ pub async fn list(
 }
 
 pub async fn subscribe(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<CreateOutcome<Subscription>> {
     let absent = || BoardError::not_found(texts.unknown_target).with_field("targetId");
@@ -131,7 +131,7 @@ pub const ADD_THREAD: &str = "
 
 /// Removes a subscription, also of hidden content.
 pub async fn unsubscribe(
-    (tx, _, actor, texts): Command<'_>,
+    Command { tx, actor, texts, .. }: Command<'_>,
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<()> {
     let not_subscribed = || BoardError::not_found(texts.not_subscribed);

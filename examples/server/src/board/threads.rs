@@ -136,7 +136,7 @@ async fn load_for_start(
 
 /// Starts a thread, with its poll.
 pub async fn start(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     forum: i64,
     new: NewThread,
     html: BodyHtml,

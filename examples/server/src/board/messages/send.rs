@@ -15,7 +15,7 @@ use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
 /// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
 /// those of the recipients.
 pub async fn send(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     sender: i64,
     new: NewMessage,
     html: BodyHtml,

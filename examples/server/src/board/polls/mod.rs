@@ -34,7 +34,7 @@ pub async fn of_thread(
 }
 
 pub async fn vote(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     poll: i64,
     vote: NewVote,
 ) -> BoardResult<InForum<Poll>> {
@@ -46,7 +46,7 @@ pub async fn vote(
 }
 
 pub async fn edit(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     poll: i64,
     edit: PollUpdate,
 ) -> BoardResult<InForum<Poll>> {

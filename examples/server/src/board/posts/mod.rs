@@ -341,7 +341,7 @@ pub async fn load_for_reply(
 
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
 pub async fn reply(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     context: Option<ReplyContext>,
     reply: NewPost,
     html: BodyHtml,
@@ -455,7 +455,7 @@ impl ChangedPost {
 /// Changes the body of a post, and the title of its thread. The post awaits approval if posts by its editor await approval.
 /// An edit with the current values changes nothing.
 pub async fn edit(
-    (tx, events, actor, texts): Command<'_>,
+    Command { tx, events, actor, texts }: Command<'_>,
     at: (i64, i64),
     edit: PostUpdate,
     html: Option<BodyHtml>,
@@ -547,7 +547,10 @@ const EDIT_THREAD: &str = "
     WHERE id = :thread";
 
 /// Soft-deletes a post, or the whole thread with its first post.
-pub async fn delete((tx, events, actor, texts): Command<'_>, at: (i64, i64)) -> BoardResult<()> {
+pub async fn delete(
+    Command { tx, events, actor, texts }: Command<'_>,
+    at: (i64, i64),
+) -> BoardResult<()> {
     let ChangedPost { mut item, .. } =
         ChangedPost::load(tx, actor, at, PostChange::Delete, events.now, texts).await?;
     let on_profiles = actor.access(item.forum).counts;
