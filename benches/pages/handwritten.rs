@@ -25,12 +25,13 @@ pub fn config(database: String) -> Config {
     let is_postgres = database.starts_with("postgres");
     let connections =
         if is_postgres { CONNECTIONS } else { available_parallelism().unwrap().get() };
+    let page = &posts::PAGE.oldest;
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
         ("owner", &actor::LOAD[0]),
         ("token and owner", &actor::LOAD_TOKEN[usize::from(is_postgres)]),
         ("thread", &threads::ONE),
-        ("posts", &posts::PAGE.oldest[usize::from(is_postgres)]),
+        ("posts", if is_postgres { &page.postgres } else { &page.sqlite }),
     ];
     let statement = |(name, sql): (&str, &'static str)| {
         let parsed = named_params(&[sql]);

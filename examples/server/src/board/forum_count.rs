@@ -5,15 +5,16 @@
 
 use std::sync::LazyLock;
 
-/// Adds `:threads` and `:posts` to the counts of `:forum`, of which `:newest` is the time of the newest. The statements
-/// for SQLite and for Postgres.
-pub static ADD: LazyLock<[String; 2]> = LazyLock::new(|| {
+use super::db::Dialects;
+
+/// Adds `:threads` and `:posts` to the counts of `:forum`, of which `:newest` is the time of the newest.
+pub static ADD: LazyLock<Dialects<String>> = LazyLock::new(|| {
     let sqlite = "(SELECT min(id) FROM forum_count WHERE forum_id = :forum)";
     let postgres = "coalesce(
         (SELECT id FROM forum_count WHERE forum_id = :forum ORDER BY id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
         nextval(pg_get_serial_sequence('forum_count', 'id'))
     )";
-    [("max", sqlite), ("greatest", postgres)].map(|(later, id)| {
+    Dialects { sqlite: ("max", sqlite), postgres: ("greatest", postgres) }.map(|(later, id)| {
         format!(
             "INSERT INTO forum_count (id, forum_id, thread_count, post_count, newest_at)
             VALUES ({id}, :forum, :threads, :posts, :newest)

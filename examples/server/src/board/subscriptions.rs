@@ -13,7 +13,7 @@ use super::access::actor::Actor;
 use super::access::visibility::{
     self, ContentRef, OrderedRows, Visibility, sees_forum, sees_thread,
 };
-use super::db::{Connection, Row, bind};
+use super::db::{Connection, Dialects, Row, bind};
 use super::events::Command;
 
 const COLUMNS: &str = "
@@ -33,9 +33,9 @@ const TARGETS: [&str; 2] = [
     "target = (SELECT 'thread') AND coalesce(CAST(:target AS TEXT), 'thread') = 'thread'",
 ];
 
-/// Query of a list for SQLite and for Postgres: merges ranges of the index by target and time from the page key on, and skips
+/// Query of a list: merges ranges of the index by target and time from the page key on, and skips
 /// hidden targets. If more subscriptions follow than may be read, the first of these is in the last row.
-static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
+static LIST: LazyLock<Dialects<String>> = LazyLock::new(|| {
     let rows = |range| OrderedRows {
         columns: "*",
         table: "subscription",
@@ -50,7 +50,7 @@ static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
     let of_postgres =
         rows("(created_at, id) < ((SELECT CAST(:time AS BIGINT)), (SELECT CAST(:id AS BIGINT)))")
             .of_limited(&parts("(SELECT CAST(:member AS BIGINT))"));
-    [of_sqlite, of_postgres].map(|read| {
+    Dialects { sqlite: of_sqlite, postgres: of_postgres }.map(|read| {
         format!(
             "WITH listed AS MATERIALIZED ({read}),
             unread (id) AS (SELECT id FROM listed ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET {MAX_READ})

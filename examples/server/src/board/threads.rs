@@ -11,7 +11,7 @@ use forum_api::model::{
 use super::access::actor::Actor;
 use super::access::permissions::ForumPermissions;
 use super::access::visibility::{self, OrderedRows, Visibility, sees_thread};
-use super::db::{Connection, Row, Transaction, bind};
+use super::db::{Connection, Dialects, Row, Transaction, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
 use super::polls::poll_rules;
@@ -22,12 +22,12 @@ use super::settings::{BODY_MAX, POSTS_PER_HOUR, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
 use super::{polls, posts, rules};
 
-/// Query of a list: merges ranges of the index by activity from the page key on. The statements for SQLite and for Postgres.
-static LIST: LazyLock<[String; 2]> =
+/// Query of a list: merges ranges of the index by activity from the page key on.
+static LIST: LazyLock<Dialects<String>> =
     LazyLock::new(|| list_query(&[visibility::VISIBLE, visibility::OWN_WAITING]));
 
 /// Query of a list as [`LIST`] for moderators of the forum.
-static LIST_OF_MODERATOR: LazyLock<[String; 2]> =
+static LIST_OF_MODERATOR: LazyLock<Dialects<String>> =
     LazyLock::new(|| list_query(&[visibility::VISIBLE, visibility::WAITING, visibility::DELETED]));
 
 /// SQLite reads the threads in the order of the page.
@@ -35,7 +35,7 @@ static LIST_OF_MODERATOR: LazyLock<[String; 2]> =
 /// Postgres plans a statement for the values of its parameters on each request if it expects the plan for all values to be
 /// more expensive. Values in subqueries do not affect its estimates, and neither does a page of at most 101 threads, so
 /// that it plans this statement once.
-fn list_query(states: &[&str]) -> [String; 2] {
+fn list_query(states: &[&str]) -> Dialects<String> {
     let rows = |columns, range, limit| OrderedRows {
         columns,
         table: "thread",
@@ -58,15 +58,15 @@ fn list_query(states: &[&str]) -> [String; 2] {
         "101",
     )
     .of_limited(&parts("(SELECT CAST(:forum AS BIGINT))"));
-    [
-        format!(
+    Dialects {
+        sqlite: format!(
             "SELECT {COLUMNS} FROM ({of_sqlite}) AS page CROSS JOIN thread ON thread.id = page.id {JOINS}"
         ),
-        format!(
+        postgres: format!(
             "SELECT {COLUMNS} FROM ({of_postgres}) AS thread {JOINS}
             ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT (SELECT CAST(:rows AS BIGINT))"
         ),
-    ]
+    }
 }
 
 pub static ONE: LazyLock<String> = LazyLock::new(|| {

@@ -10,7 +10,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
-use crate::board::db::{BoardDatabase, LastChange, bind};
+use crate::board::db::{BoardDatabase, Dialects, LastChange, bind};
 
 /// Time between two calls of [`LastSeenTimes::flush`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl LastSeenTimes {
         let written = database
             .write_background(move |tx| {
                 Box::pin(async move {
-                    let [sqlite, postgres] = UPDATE;
+                    let Dialects { sqlite, postgres } = UPDATE;
                     let parameters = bind! { ":times": times, ":resolution": resolution };
                     let statements = [tx.dialect(sqlite, postgres)];
                     tx.commit_with(&[LastChange::Statements(&statements, parameters)]).await
@@ -87,22 +87,22 @@ pub fn is_due(recorded: Timestamp, now: Timestamp, resolution: Duration) -> bool
         >= resolution
 }
 
-/// The statements for SQLite and for Postgres. The statement for Postgres skips rows that a command is changing, so
+/// The statement for Postgres skips rows that a command is changing, so
 /// that these writes do not wait for commands. The rows are locked during one statement and the commit, which are sent
 /// together: otherwise a distant or stopped server would delay commands of many members.
-const UPDATE: [&str; 2] = [
-    "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
+const UPDATE: Dialects<&str> = Dialects {
+    sqlite: "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:times) AS seen
     WHERE member.id = CAST(seen.value ->> 'id' AS BIGINT)
         AND coalesce(abs(last_seen_at - CAST(seen.value ->> 'at' AS BIGINT)) >= :resolution, TRUE)",
-    "UPDATE member SET last_seen_at = free.at
+    postgres: "UPDATE member SET last_seen_at = free.at
     FROM (
         SELECT member.id, CAST(seen.value ->> 'at' AS BIGINT) AS at
         FROM json_each(:times) AS seen JOIN member ON member.id = CAST(seen.value ->> 'id' AS BIGINT)
         FOR NO KEY UPDATE OF member SKIP LOCKED
     ) AS free
     WHERE member.id = free.id AND coalesce(abs(last_seen_at - free.at) >= :resolution, TRUE)",
-];
+};
 
 #[cfg(test)]
 mod tests {

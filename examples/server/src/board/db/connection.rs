@@ -10,6 +10,7 @@ use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
 use super::Row;
+use super::dialects::Dialects;
 use super::last_change::LastChange;
 use super::named_params::{Bound, mismatch};
 use super::postgres_transaction::Postgres;
@@ -158,8 +159,8 @@ impl<'a> Connection<'a> {
     }
 
     /// Selects the statement for the connection's database.
-    pub fn on(&self, [sqlite, postgres]: &'static [String; 2]) -> &'static str {
-        self.dialect(sqlite, postgres)
+    pub fn on(&self, statements: &'static Dialects<String>) -> &'static str {
+        self.dialect(&statements.sqlite, &statements.postgres)
     }
 }
 

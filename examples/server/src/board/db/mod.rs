@@ -6,6 +6,7 @@
 
 mod connection;
 mod database;
+mod dialects;
 mod last_change;
 mod named_params;
 mod postgres;
@@ -18,6 +19,7 @@ mod writer;
 
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
+pub use dialects::Dialects;
 pub use last_change::LastChange;
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::ReadKind;

@@ -8,15 +8,15 @@ use forum_api::model::{
 };
 
 use super::copies::{MessageInsert, deliver, stored};
-use crate::board::db::{Connection, Row, Transaction, bind};
+use crate::board::db::{Connection, Dialects, Row, Transaction, bind};
 use crate::board::markdown;
 use crate::board::texts::Texts;
 
-/// A list of members with their ids, names and pictures, on SQLite and on Postgres.
-const LISTS: [&str; 2] = [
-    "json_group_array(json_array(member.id, member.username, member.avatar_url))",
-    "CAST(json_agg(json_build_array(member.id, member.username, member.avatar_url) ORDER BY inbox.id) AS TEXT)",
-];
+/// A list of members with their ids, names and pictures.
+const LISTS: Dialects<&str> = Dialects {
+    sqlite: "json_group_array(json_array(member.id, member.username, member.avatar_url))",
+    postgres: "CAST(json_agg(json_build_array(member.id, member.username, member.avatar_url) ORDER BY inbox.id) AS TEXT)",
+};
 
 /// Returns the columns of a message summary. The recipients are the owners of the inbox copies, in the order of the
 /// request.
@@ -39,15 +39,14 @@ const COPIES: &str = "
     LEFT JOIN member AS sender ON sender.id = message.sender_id
     WHERE copy.owner_id = :owner";
 
-/// A query on SQLite and on Postgres.
-pub type Query = LazyLock<[String; 2]>;
-
-static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
+static LIST: LazyLock<Dialects<String>> =
+    LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
 
 /// Query of the unread or the read messages of a folder.
-static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
+static FILTERED: LazyLock<Dialects<String>> =
+    LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
-fn page(filter: &str) -> [String; 2] {
+fn page(filter: &str) -> Dialects<String> {
     LISTS.map(summaries).map(|summaries| {
         format!(
             "SELECT {summaries} {COPIES} AND copy.folder = :folder AND {filter}
@@ -76,7 +75,7 @@ pub async fn list(
 
 /// Reads a message from a copy of the member.
 pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardResult<Message> {
-    static QUERY: Query = LazyLock::new(|| {
+    static QUERY: LazyLock<Dialects<String>> = LazyLock::new(|| {
         LISTS.map(summaries).map(|summaries| {
             format!(
                 "SELECT {summaries}, message.body, message.body_html {COPIES} AND copy.id = :copy"

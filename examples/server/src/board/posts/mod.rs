@@ -21,7 +21,7 @@ use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{
     self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
 };
-use crate::board::db::{Connection, Row, Transaction, bind};
+use crate::board::db::{Connection, Dialects, Row, Transaction, bind};
 use crate::board::edit_rules::{PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
@@ -38,11 +38,10 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
 
 /// Statements that select a row for each post of a page, one row for a page without posts, and none for a hidden thread.
-/// Each order has a statement for SQLite and one for Postgres.
 #[derive(Debug)]
 pub struct PageQueries {
-    pub oldest: [String; 2],
-    newest: [String; 2],
+    pub oldest: Dialects<String>,
+    newest: Dialects<String>,
 }
 
 impl PageQueries {
@@ -102,7 +101,7 @@ const NEWEST_FIRST: PageOrder = PageOrder {
 /// SQLite reads the posts in the order of the page, and each of them only when its row is read. Postgres reads them while
 /// it merges the parts: it does not estimate how many rows the parameter `:rows` allows, and would choose other joins for
 /// more than the 101 rows of the largest page.
-fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> [String; 2] {
+fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> Dialects<String> {
     let PageOrder { since, before_from, last, range, order, order_of_posts } = page_order;
     let rows = |columns, limit| OrderedRows {
         columns,
@@ -114,9 +113,9 @@ fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> [String; 2] {
     };
     let of_sqlite = rows("created_at, id", ":rows").of(parts);
     let of_postgres = rows("*", "101").of_limited(parts);
-    [
-        (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), String::new()),
-        (
+    Dialects {
+        sqlite: (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), String::new()),
+        postgres: (
             format!(
                 "(
                     SELECT * FROM ({of_postgres}) AS page
@@ -125,7 +124,7 @@ fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> [String; 2] {
             ),
             format!("ORDER BY {order_of_posts}"),
         ),
-    ]
+    }
     .map(|(posts, order)| {
         format!(
             "WITH start (time, id) AS (
@@ -307,7 +306,7 @@ pub async fn load_for_reply(
     answered: Option<&PostId>,
     now: Timestamp,
 ) -> BoardResult<Option<ReplyContext>> {
-    static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+    static QUERIES: LazyLock<Dialects<String>> = LazyLock::new(|| {
         PostSlot::POST_ID.map(|post_id| {
             format!(
                 "SELECT

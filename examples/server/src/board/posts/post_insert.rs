@@ -8,7 +8,7 @@ use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
 use crate::board::accounts::post_count;
-use crate::board::db::{Bound, LastChange, Row, Transaction, bind};
+use crate::board::db::{Bound, Dialects, LastChange, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting};
 use crate::board::texts::Texts;
@@ -89,11 +89,11 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
-    /// The id of the new post, which [`read`](Self::read) expects, in SQLite and in Postgres.
-    pub const POST_ID: [&str; 2] = [
-        "(SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'post') AS new_post",
-        "nextval(pg_get_serial_sequence('post', 'id')) AS new_post",
-    ];
+    /// The id of the new post, which [`read`](Self::read) expects.
+    pub const POST_ID: Dialects<&str> = Dialects {
+        sqlite: "(SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'post') AS new_post",
+        postgres: "nextval(pg_get_serial_sequence('post', 'id')) AS new_post",
+    };
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
     pub fn columns() -> String {
@@ -116,7 +116,7 @@ impl PostSlot {
 
     /// Returns the place after the last post of a thread. The command must have locked the row of the thread.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
-        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+        static QUERIES: LazyLock<Dialects<String>> = LazyLock::new(|| {
             let columns = PostSlot::columns();
             PostSlot::POST_ID.map(|id| {
                 format!("SELECT id AS thread_id, {id}, {columns} FROM thread WHERE id = ?1")
@@ -143,9 +143,9 @@ pub async fn insert_thread(
     title: &str,
     first: PostInsert<'_>,
 ) -> BoardResult<PostSlot> {
-    static INSERTS: LazyLock<[String; 2]> = LazyLock::new(|| {
-        let [sqlite, postgres] = PostSlot::POST_ID;
-        [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
+    static INSERTS: LazyLock<Dialects<String>> = LazyLock::new(|| {
+        let Dialects { sqlite, postgres } = PostSlot::POST_ID;
+        Dialects { sqlite: ("max", sqlite), postgres: ("greatest", postgres) }.map(|(later, post_id)| {
             let created_at = format!("{later}(:at, {})", forum_count::newest(":forum"));
             format!(
                 "INSERT INTO thread (
