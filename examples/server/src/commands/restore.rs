@@ -269,26 +269,26 @@ async fn repeat(
     changes: CarriedChanges,
     sentences: &mut Vec<String>,
 ) -> BoardResult<()> {
-    let entry = |action, target: &str| -> BoardResult<AuditEntry> {
+    let carried_entry = |action, target: &str| -> BoardResult<AuditEntry> {
         Ok(audit::entry(action, target)?.with_details(CARRIED_OVER))
     };
     let tokens = board.database.stores().tokens;
     for lookup in &changes.revoked_tokens {
-        let entry = entry(AuditAction::TOKEN_REVOKED, lookup)?;
+        let entry = carried_entry(AuditAction::TOKEN_REVOKED, lookup)?;
         let parsed = Lookup::parse(lookup).or_internal()?;
         tokens.revoke(&parsed, SystemClock.now(), &entry).await?;
         sentences.push(format!("Carried over: the token {lookup} is revoked."));
     }
     for ChangedMember { id, name, is_banned, password_hash, groups } in changes.members {
         if is_banned {
-            let entry = entry(audit::MEMBER_BANNED, &name)?;
+            let entry = carried_entry(audit::MEMBER_BANNED, &name)?;
             board
                 .set_audited(entry, move |tx, _| Box::pin(accounts::set_banned(tx, id, true)))
                 .await?;
             sentences.push(format!("Carried over: {name:?} is banned."));
         }
         if let Some(hash) = password_hash {
-            let entry = entry(audit::MEMBER_PASSWORD_CHANGED, &name)?;
+            let entry = carried_entry(audit::MEMBER_PASSWORD_CHANGED, &name)?;
             board
                 .write_audited(entry, move |tx, _| {
                     Box::pin(async move { accounts::set_password(tx, id, &hash).await })

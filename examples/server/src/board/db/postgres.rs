@@ -249,12 +249,12 @@ impl PostgresDatabase {
         let run = async {
             let tx = PostgresTransaction::new(&client, kind, failure);
             let connection = Connection::postgres(Postgres::Transaction(&tx));
-            let change = async {
+            let change_and_commit = async {
                 let done = change(&Transaction::of(connection)).await?;
                 tx.commit().await?;
                 Ok(done)
             };
-            let (begun, done) = join(tx.begin(settings), change).await;
+            let (begun, done) = join(tx.begin(settings), change_and_commit).await;
             begun?;
             done
         };
