@@ -28,6 +28,7 @@ async fn iteration(
 ) -> BackendResult<Duration> {
     let relay = relay_events(events, &*context.stores.outbox, BATCH);
     let copied = context.with_step_timeout(relay).await;
+    // A relay that fails can have copied some events.
     if !matches!(copied, Ok(0)) {
         context.events.notify();
     }

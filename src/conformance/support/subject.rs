@@ -2,9 +2,8 @@
 
 /// Board or stores that a rule tests.
 pub(crate) trait Subject {
-    /// Returns the reason why the host breaks `rule` on purpose.
-    fn expected_difference(&self, rule: &str) -> Option<&str> {
-        _ = rule;
+    /// Returns the reason why the host breaks a rule on purpose.
+    fn expected_difference(&self, _rule: &str) -> Option<&str> {
         None
     }
 

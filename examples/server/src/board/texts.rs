@@ -1,4 +1,5 @@
-//! Texts of refusals, in English and German. `{}` is replaced with a number or a name.
+//! Texts of refusals, in English and German. `{}` is replaced with a number or a name. An English text
+//! that follows the name of a field begins with a small letter.
 
 use std::fmt::Display;
 

@@ -55,13 +55,13 @@ where
 /// Runs reads until the queue is closed and empty.
 pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     let mut finished = None;
-    while let Some((class, read)) = queue.next(finished) {
+    while let Some((class, job)) = queue.next(finished) {
         // If the caller no longer waits, its result is dropped here, and dropping the result can panic.
-        let read = catch_panic(|| {
-            read(connection);
+        let caught = catch_panic(|| {
+            job(connection);
             Ok::<_, SqliteError>(())
         });
-        drop(read);
+        drop(caught);
         finished = Some(class);
     }
 }
