@@ -226,7 +226,6 @@ impl EventFeed {
             }
         };
         let read = self.store.read(start, reader.user_id(), MAX_READ).await?;
-        let last_read = read.entries.last().filter(|_| read.has_more).map(|entry| entry.id.clone());
         let mut chosen: Vec<FeedEntry> = Vec::new();
         let mut size = 0;
         let mut is_full = false;
@@ -251,7 +250,7 @@ impl EventFeed {
                 items.push(RawValue::from_string(body).or_internal()?);
             }
         }
-        Ok(EventPage { items, next: last_chosen.or(last_read) })
+        Ok(EventPage { items, next: last_chosen.or(read.next) })
     }
 
     fn parse_topics(&self, text: Option<&str>) -> BoardResult<TopicSet> {

@@ -52,6 +52,12 @@ impl Deliveries {
         })
     }
 
+    /// Returns whether the store has left out older deliveries.
+    fn is_capped(&self) -> bool {
+        let counts = DeliveryState::ALL.iter().map(|state| in_state(self.counts.iter(), *state));
+        counts.max().unwrap_or_default() >= DeliveryCount::MAX_DELIVERIES.into()
+    }
+
     /// Returns the number of failed deliveries.
     pub(super) fn failed(&self) -> u64 {
         failed(&self.counts)
@@ -78,6 +84,9 @@ impl Deliveries {
                     }))
                 } @else {
                     (self.chart(period))
+                    @if self.is_capped() {
+                        p.hint { "Of each state, the latest " (number(DeliveryCount::MAX_DELIVERIES.into())) " deliveries are counted." }
+                    }
                     p.states {
                         @for state in DeliveryState::ALL {
                             a href=(list(context, period, *state, None)) {
@@ -219,6 +228,7 @@ mod tests {
         assert_eq!(deliveries.failed(), 20_000);
         let delivered = in_state(deliveries.counts.iter(), DeliveryState::Delivered);
         assert_eq!(delivered, 9);
+        assert!(deliveries.is_capped());
         let [more, fewer] = [2, 1].map(endpoint_id);
         assert_eq!(deliveries.by_endpoint(), [&more, &fewer]);
         let [_, week, _] = &Period::ALL;

@@ -180,6 +180,11 @@ pub struct DeliveryCount {
     pub count: u64,
 }
 
+impl DeliveryCount {
+    /// Maximum number of deliveries of a state that a store reads, which bounds the cost of the query.
+    pub const MAX_DELIVERIES: u32 = 20_000;
+}
+
 /// Filter of [`DeliveryStore::list`]. A field that is `None` does not restrict the list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -287,6 +292,11 @@ pub struct EndpointStats {
     pub last: Option<LastDelivery>,
 }
 
+impl EndpointStats {
+    /// Maximum of `delivered` and `failed` together. A store stops counting there, which bounds the cost of the query.
+    pub const MAX_DELIVERIES: u32 = 1_000;
+}
+
 /// Result of the latest delivery to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -381,8 +391,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ) -> BackendResult<()>;
 
     /// Replaces times that a clock that was ahead wrote by `now`, so that nothing waits until they are reached: due times
-    /// that exceed `limits`, and starts of retention periods and of failures that are more than 60 s ahead. Changes a
-    /// bounded number of rows in one call, and returns it.
+    /// that exceed `limits`, and starts of retention periods and of failures that are more than 60 s ahead. The retention of a
+    /// dead delivery starts with its creation. Changes a bounded number of rows in one call, and returns it.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -399,7 +409,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     -> BackendResult<QueueStats>;
 
     /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
-    /// removed endpoints are not counted.
+    /// removed endpoints are not counted. Of each state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -410,7 +420,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ) -> BackendResult<Vec<DeliveryCount>>;
 
     /// Returns the results of each endpoint: the numbers of its deliveries that were first queued after `since`, and its
-    /// latest delivery. The endpoints are in any order.
+    /// latest delivery. Of the deliveries with an attempt, only the latest [`EndpointStats::MAX_DELIVERIES`] are counted. The
+    /// endpoints are in any order.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -1,8 +1,10 @@
 //! Erasure of a member from the library's SQL tables.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use crate::model::UserId;
+use crate::model::{Timestamp, UserId};
 
 /// A statement for SQLite and PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +28,14 @@ impl ErasureStatement {
 ///
 /// 1. each of [`statements`](Self::statements), which remove the member's tokens, stored responses and endpoints with their
 ///    deliveries, and replace the member's data in the audit log;
-/// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL), and for each of its rows the statements of
+/// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL) until it returns no row, and for each body the statements of
 ///    [`of_event`](Self::of_event).
+///
+/// On a large board, this transaction takes long. A host that does not let other writes wait bans the account and runs the
+/// most part before, in short transactions, which can be repeated after a crash: each of [`batches`](Self::batches) until it
+/// changes no row, [`other_responses`](Self::other_responses) of the spans of time that
+/// [`NEXT_RESPONSES_SQL`](Self::NEXT_RESPONSES_SQL) returns, and the events. The transaction that
+/// removes the account then begins with the events and the responses that are later.
 ///
 /// On Postgres a worker that fans out or sends the same events can cause a deadlock: run the transaction again if it ends
 /// with the code `40P01`.
@@ -54,10 +62,22 @@ pub struct ErasedMember {
 }
 
 impl ErasedMember {
-    /// Query for the events that can contain the member. Its parameter `$1` is [`event_pattern`](Self::event_pattern), its
-    /// columns are the texts `id` and `body`.
-    pub const FIND_EVENTS_SQL: &'static str =
-        "SELECT id, body FROM forum_api_events WHERE body LIKE CAST($1 AS TEXT) ORDER BY id";
+    /// Query for the next 500 events, in order. Its parameters are [`event_pattern`](Self::event_pattern) and the `number` after
+    /// which it begins, at first 0. Its columns are `number`, an integer, and the texts `id` and `body`; `body` is null for an
+    /// event that does not contain the member.
+    pub const FIND_EVENTS_SQL: &'static str = "
+        SELECT number, id, CASE WHEN body LIKE CAST($1 AS TEXT) THEN body END AS body
+        FROM forum_api_events WHERE number > $2 ORDER BY number LIMIT 500";
+
+    /// Query for the time until which the next 500 stored responses began, in milliseconds; null if there are none. Its
+    /// parameter `$1` is the time from which they began.
+    pub const NEXT_RESPONSES_SQL: &'static str = "
+        SELECT max(began_at) AS began_at FROM (
+            SELECT began_at FROM forum_api_idempotency_keys WHERE began_at >= $1 ORDER BY began_at LIMIT 500
+        ) AS page";
+
+    /// Query for the `number` of the latest event; null if there is none.
+    pub const LAST_EVENT_SQL: &'static str = "SELECT max(number) AS number FROM forum_api_events";
 
     /// Creates a member with the username that the audit log contains. The member's content stays, without author.
     pub fn new(id: UserId, username: &str) -> Self {
@@ -84,22 +104,41 @@ impl ErasedMember {
     ///
     /// Responses to other members that contain the member get an unknown outcome: a repeat of their requests gets 409.
     pub fn statements(&self) -> Vec<ErasureStatement> {
+        self.statements_since(Timestamp::from_millis(i64::MIN))
+    }
+
+    /// Returns the statements for all tables except the events, in order, for a host that has run
+    /// [`other_responses`](Self::other_responses) for the requests before `since`.
+    pub fn statements_since(&self, since: Timestamp) -> Vec<ErasureStatement> {
         let id = self.id.to_string();
         let name = self.name.replace('\\', "\\\\").replace('_', "\\_");
         let owner = format!("%; owner {};%", name.replace('%', "\\%"));
-        // The text of bytes is hexadecimal in PostgreSQL.
-        let hex = base16ct::lower::encode_string(self.id_in_json().as_bytes());
-        let in_response = [self.event_pattern(), format!("%{hex}%")];
         let by_id = |sql| ErasureStatement::new(sql, [id.clone()]);
         vec![
             ErasureStatement::new(AUDIT_DETAILS, [id.clone(), owner]),
             by_id("UPDATE forum_api_audit_log SET address = NULL WHERE actor = $1"),
             by_id(OWN_RESPONSES),
-            ErasureStatement::new(OTHER_RESPONSES, in_response),
+            self.other_responses(since..Timestamp::from_millis(i64::MAX)),
             by_id(DELIVERIES),
             by_id("DELETE FROM forum_api_endpoints WHERE owner = $1"),
             by_id("DELETE FROM forum_api_tokens WHERE owner = $1"),
         ]
+    }
+
+    /// Returns statements that remove up to 100 stored responses, and up to 100 deliveries of the member's endpoints.
+    pub fn batches(&self) -> [ErasureStatement; 2] {
+        [OWN_RESPONSES_BATCH, DELIVERIES_BATCH]
+            .map(|sql| ErasureStatement::new(sql, [self.id.to_string()]))
+    }
+
+    /// Returns the statement for responses to other members that contain the member, to requests that began in a span of time.
+    /// They get an unknown outcome: a repeat of their requests gets 409.
+    pub fn other_responses(&self, began_at: Range<Timestamp>) -> ErasureStatement {
+        // The text of bytes is hexadecimal in PostgreSQL.
+        let hex = base16ct::lower::encode_string(self.id_in_json().as_bytes());
+        let patterns = [self.event_pattern(), format!("%{hex}%")];
+        let span = [began_at.start, began_at.end].map(|time| time.as_millis().to_string());
+        ErasureStatement::new(OTHER_RESPONSES, [span, patterns].concat())
     }
 
     /// Returns the statements for an event with this id and this body.
@@ -182,15 +221,29 @@ const OWN_RESPONSES: &str = "
     DELETE FROM forum_api_idempotency_keys
     WHERE namespace IN (SELECT lookup FROM forum_api_tokens WHERE owner = $1)";
 
+const OWN_RESPONSES_BATCH: &str = "
+    DELETE FROM forum_api_idempotency_keys WHERE (namespace, key) IN (
+        SELECT namespace, key FROM forum_api_idempotency_keys
+        WHERE namespace IN (SELECT lookup FROM forum_api_tokens WHERE owner = $1) LIMIT 100
+    )";
+
+/// SQLite numbers the parameters in the order of the text.
 const OTHER_RESPONSES: &str = "
     UPDATE forum_api_idempotency_keys
     SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-    WHERE CAST(body AS TEXT) LIKE CAST($1 AS TEXT) OR CAST(body AS TEXT) LIKE CAST($2 AS TEXT)";
+    WHERE began_at >= CAST(CAST($1 AS TEXT) AS BIGINT) AND began_at < CAST(CAST($2 AS TEXT) AS BIGINT)
+        AND (CAST(body AS TEXT) LIKE CAST($3 AS TEXT) OR CAST(body AS TEXT) LIKE CAST($4 AS TEXT))";
 
 /// A trigger removes the events that were fanned out to these endpoints only.
 const DELIVERIES: &str = "
     DELETE FROM forum_api_deliveries
     WHERE endpoint IN (SELECT id FROM forum_api_endpoints WHERE owner = $1)";
+
+const DELIVERIES_BATCH: &str = "
+    DELETE FROM forum_api_deliveries WHERE id IN (
+        SELECT id FROM forum_api_deliveries
+        WHERE endpoint IN (SELECT id FROM forum_api_endpoints WHERE owner = $1) LIMIT 100
+    )";
 
 const UPDATE_EVENT: &str = "UPDATE forum_api_events SET body = $1 WHERE id = $2";
 

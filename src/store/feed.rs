@@ -61,8 +61,9 @@ pub struct FeedEntry {
 pub struct FeedRead {
     /// The events, without those that cannot be decoded.
     pub entries: Vec<FeedEntry>,
-    /// `true` if more events follow.
-    pub has_more: bool,
+    /// Position of the next page, if more events follow: the id of the last event, or of one that cannot be decoded if
+    /// `entries` is empty.
+    pub next: Option<EventId>,
 }
 
 /// Stores the events of the feed: those that are not fanned out yet, and those that the worker keeps for its

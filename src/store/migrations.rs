@@ -162,11 +162,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "a4146dbb63e7d4776d9ee244d5fc3229e2f887158185c9737f220c1422658479",
+                "b40e8a7392aecb126e951468373fa7594889c189b2d0d51cfc4f9da250ea5c04",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "7d5f2aca8496e10ad385c5a7e40602e7401651dfd3465ac376a2803890681c58",
+                "1f769237392e0cea808b20130101f50141dec925e0368121a5bd8928c614a551",
             ),
         ] {
             let name = "unchanged";

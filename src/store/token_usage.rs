@@ -31,7 +31,7 @@ impl UsageCounts {
         self.unauthenticated + self.forbidden + self.rate_limited
     }
 
-    /// Number of columns in the table `forum_api_usage`, without its key.
+    /// Number of columns in a table of usage, without its key.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) const COLUMNS: usize = 7;
 

@@ -7,7 +7,7 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts};
 use crate::token::Lookup;
 
-/// Stores the usage of tokens and guests by hour and operation. The numbers are kept for 30 days.
+/// Stores the usage by hour, of tokens and guests and of operations. The numbers are kept for 30 days.
 ///
 /// The API service counts in memory, and adds the numbers once a minute and when the process stops. A crash loses the
 /// numbers since the last write.
@@ -40,6 +40,9 @@ pub trait UsageStore: Send + Sync + 'static {
     /// descending order of requests. All guests count as one token, `None`. Tokens with the same number of requests are in
     /// ascending order of their lookups, guests first.
     ///
+    /// A store may leave out tokens that are in no hour among the `limit` most used ones, and choose by the hours in which a
+    /// token is one of these. So the cost does not grow with the number of tokens.
+    ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn most_used_tokens(
@@ -59,8 +62,8 @@ pub trait UsageStore: Send + Sync + 'static {
         since: Timestamp,
     ) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
 
-    /// Removes up to `limit` numbers of the hours that began before `before`, the oldest first, or after `after`: a clock that
-    /// was ahead wrote those. Returns how many it removed.
+    /// Removes up to `limit` rows of the hours that began before `before`, or after `after`: a clock that was ahead wrote
+    /// those. Returns their number. If it is `limit`, more rows can follow.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -9,7 +9,7 @@ use super::context::WorkerContext;
 use crate::error::BackendResult;
 use crate::error_chain::ErrorChain;
 use crate::host::{Access, RequestInfo};
-use crate::model::UserId;
+use crate::model::{CLOCK_TOLERANCE, Timestamp, UserId};
 use crate::store::FanOut;
 use crate::task::catch_panic;
 use crate::webhook::{Endpoint, Event, concerns};
@@ -65,21 +65,23 @@ struct EndpointFilter {
     endpoints: Vec<Endpoint>,
     /// Access of each owner. Owners whose access could not be loaded are missing.
     access: HashMap<UserId, Option<Access>>,
+    now: Timestamp,
 }
 
 impl EndpointFilter {
     async fn load(context: &WorkerContext, events: &[Event]) -> BackendResult<Self> {
         let list = context.stores.endpoints.list();
         let mut endpoints = context.with_step_timeout(list).await?;
-        endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
+        let now = context.now();
+        endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event, now)));
         let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         let access = load_access(context, owners.collect()).await;
-        Ok(Self { access, endpoints })
+        Ok(Self { access, endpoints, now })
     }
 
     fn recipients(&self, event: &Event) -> FanOut {
         let recipients = self.endpoints.iter().filter(|endpoint| {
-            subscribes_to(endpoint, event) && self.needs_delivery(&endpoint.owner, event)
+            subscribes_to(endpoint, event, self.now) && self.needs_delivery(&endpoint.owner, event)
         });
         FanOut {
             event_id: event.id.clone(),
@@ -134,9 +136,10 @@ async fn load_access(
 }
 
 /// Returns `true` if the endpoint is enabled, subscribes to the topic, and was registered at or before the time of the
-/// event.
-fn subscribes_to(endpoint: &Endpoint, event: &Event) -> bool {
+/// event. A registration more than 60 s ahead of `now` was written by a clock that was ahead, and counts as reached.
+fn subscribes_to(endpoint: &Endpoint, event: &Event, now: Timestamp) -> bool {
+    let is_ahead = endpoint.created_at > now.saturating_add(CLOCK_TOLERANCE);
     endpoint.enabled
         && endpoint.topics.contains(&event.topic)
-        && endpoint.created_at <= event.occurred_at
+        && (is_ahead || endpoint.created_at <= event.occurred_at)
 }

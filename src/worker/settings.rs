@@ -33,8 +33,9 @@ pub struct WorkerSettings {
     /// Time for which events stay in the [feed](crate::event_feed) after their fan-out; 0 for a board without a feed, whose
     /// events are removed with their last delivery. Default: 0.
     pub event_retention: Duration,
-    /// Age at which dead deliveries are removed, measured from the time at which they were first queued. `None` keeps
-    /// dead deliveries until an operator retries or removes them. Default: `None`.
+    /// Age at which dead deliveries are removed, measured from the time at which they were first queued, or from the
+    /// correction of a time in the future. `None` keeps dead deliveries until an operator retries or removes them. Default:
+    /// `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.

@@ -84,6 +84,10 @@ class Board:
         self.bob, self.alice_id = self.member("bob"), self.member("alice")
         self.threads = {name: self.add_texts(name, body) for name, body in texts(0).items()}
         self.deleted = self.add_run("deleted", 10_000 * self.scale)
+        self.spammer = self.member("carol")
+        self.database.run(
+            f"UPDATE post SET author_id = {self.spammer} WHERE thread_id = {self.deleted} AND state = 'deleted'"
+        )
         self.waiting = self.add_run("awaiting_approval", 5_000 * self.scale)
         # A moderator has approved each of the replies.
         self.unpublished = self.add_unpublished(200)
@@ -216,13 +220,29 @@ class Board:
         database.add("forum_api_idempotency_keys", 500 * scale, **key)
         hour = self.milliseconds() // 3_600_000 * 3_600_000
         counts = ["requests", "units", "rate_limited", "unauthenticated", "forbidden", "rejected", "errors"]
-        usage = {"hour": f"{hour} - n % 700 * 3600000", "token": "CAST(1000000000000000 + n / 700 AS TEXT)"}
-        database.add("forum_api_usage", 14_000 * scale, operation="'getMe'", **usage, **dict.fromkeys(counts, "1"))
+        ago = {"hour": f"{hour} - n % 700 * 3600000"} | dict.fromkeys(counts, "n % 100")
+        database.add("forum_api_usage", 14_000 * scale, token="CAST(1000000000000000 + n / 700 AS TEXT)", **ago)
+        # The number of operations does not depend on the size of the board.
+        database.add("forum_api_operation_usage", 700 * 30, operation="'operation' || (n / 700)", **ago)
         entry = "SELECT * FROM forum_api_audit_log ORDER BY id DESC LIMIT 1"
         copied = ["actor", "os_user", "origin", "address", "action", "target", "details", "count"]
         entries = {name: f"old.{name}" for name in copied} | {"id": "old.id || n", "occurred_at": "old.occurred_at - n"}
         database.add("forum_api_audit_log", 1_000 * scale, entry, **entries)
+        self.add_events()
         self.add_deliveries()
+
+    def add_events(self) -> None:
+        """Adds events of the feed: many of messages, which only their parties see, and long ones of posts."""
+        now = self.milliseconds()
+        kinds = {
+            "message.sent": (10_000 * self.scale, """'{"senderId":"' || n || '"}'"""),
+            "post.created": (1_000, f"""'{{"body":"{"x" * 40_000}"}}'"""),
+        }
+        for topic, (count, body) in kinds.items():
+            event = {"id": f"'{topic[:4]}_' || n", "topic": f"'{topic}'", "occurred_at": f"{now} - n", "body": body}
+            self.database.add("forum_api_events", count, **event, fanned_out_at=f"{now} - n")
+        # The first position of the feed.
+        self.event = "mess_1"
 
     def milliseconds(self) -> int:
         return int(self.database.value("SELECT max(created_at) FROM post"))

@@ -82,6 +82,10 @@ def lists(board: Board) -> Iterator[Case]:
         "/messages?unread=false&limit=100", "/subscriptions?limit=100", "/subscriptions?target=thread&limit=100",
     ):
         yield get(alice, path)
+    for client in (alice, boss):
+        for query in ("", "since=2000-01-01T00:00:00Z", "since=2100-01-01T00:00:00Z", f"after={board.event}"):
+            for topics in ("", "&topics=ping", "&topics=*,message.sent"):
+                yield get(client, f"/x/events?limit=100&{query}{topics}")
     message = board.database.value(f"SELECT min(id) FROM message_copy WHERE owner_id = {board.alice_id}")
     yield get(alice, f"/messages/{message}")
 
@@ -115,6 +119,7 @@ def searches(board: Board) -> Iterator[Case]:
     for path in (
         f"/search?q=tea&forum={forums}", "/search?q=a&by=@alice", "/search?q=tea&show=threads&limit=100",
         "/search?q=tea&in=titles&limit=100", "/search?q=tea&when=2020-01-01..2021-01-01", "/search?by=@alice&limit=100",
+        "/search?by=@alice&limit=100&sort=oldest", f"/search?by={board.spammer}&limit=100", f"/search?q=tea&by={board.spammer}",
     ):
         yield get(board.guest, path, (200, 400))
 
@@ -153,6 +158,8 @@ def tools(board: Board) -> Iterator[Case]:
         for body in ("source", "both"):
             yield call(guest, "listPosts", {"threadId": thread, "limit": 100, "body": body}, f"{name}, {body}")
     yield call(guest, "search", {"q": "的" * 150, "limit": 100})
+    yield call(guest, "search", {"by": "@alice", "limit": 100})
+    yield call(boss, "listEvents", {"since": "2000-01-01T00:00:00Z", "limit": 100})
     fields = lambda count: b"{" + b",".join(b'"a%d":0' % number for number in range(count)) + b"}"
     yield call(alice, "getMe", fields(80_000), "with 80,000 unknown arguments")
     yield call(alice, "getMe", fields(9_000), "with 9,000 unknown arguments")
@@ -206,12 +213,11 @@ def polls(board: Board) -> Iterator[Case]:
 
 
 def pages(board: Board) -> Iterator[Case]:
-    # The usage page is not measured: it sums the requests of each token and the deliveries of its period.
     signed_in = board.server.sign_in()
     delivery = board.database.value("SELECT max(id) FROM forum_api_deliveries")
     token = board.database.value("SELECT max(lookup) FROM forum_api_tokens")
     for path in (
-        "tokens", "tokens?owner=bob", "tokens?search=x", "tokens?state=valid", f"tokens/{token}", "webhooks",
+        "usage", "usage?period=7d", "usage?period=30d", "tokens", "tokens?owner=bob", "tokens?search=x", "tokens?state=valid", f"tokens/{token}", "webhooks",
         f"webhooks/{board.endpoint}", "deliveries", "deliveries?state=dead", f"deliveries?endpoint={board.endpoint}",
         f"deliveries/{delivery}", "audit", "audit?actor=admin", "audit?search=x",
     ):
@@ -247,6 +253,10 @@ def operations(board: Board) -> Iterator[Operation]:
     hangul, long_thread, unpublished = (
         board.first_post(thread) for thread in (board.threads["random_hangul"], board.long_thread, board.unpublished)
     )
+    for name in ("list", "list --state awaiting_approval", "list --state deleted"):
+        kind = "post" if "--state" in name else "thread"
+        yield Operation(f"{kind} {name}", (kind, *name.split(), "--limit", "50"))
+    yield Operation("token usage", ("token", "usage", "--days", "30"))
     yield Operation("restore a thread of random_hangul", ("post", "restore", hangul))
     yield Operation("restore a long thread", ("post", "restore", long_thread))
     yield Operation("approve a thread with approved replies", ("post", "approve", unpublished))

@@ -54,5 +54,6 @@ def fill(server: Server) -> None:
             for number, caller in enumerate(("", token), 1):
                 requests = (ago * 7 % 11 + 1) * number * 13
                 counts = [requests, 2 * requests, ago % 3, ago % 2 * number, number, ago % 4, ago // 8]
-                row = [now - ago * HOUR, caller, "getMe", *counts]
-                database.execute(f"REPLACE INTO forum_api_usage VALUES (?{', ?' * 9})", row)
+                for table, key in (("forum_api_usage", caller), ("forum_api_operation_usage", ("getMe", "search")[number - 1])):
+                    row = [now - ago * HOUR, key, *counts]
+                    database.execute(f"REPLACE INTO {table} VALUES (?{', ?' * 8})", row)

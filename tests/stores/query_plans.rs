@@ -32,7 +32,7 @@ const ALLOWED_SCANS: [&str; 17] = [
 ];
 
 /// Searches with all columns of an index. Without these columns, a search would read rows that its result does not contain.
-const SEARCHES: [&str; 34] = [
+const SEARCHES: [&str; 36] = [
     "events_feed (position=? AND number>?)",
     "events_feed (position>?)",
     "events_by_time (occurred_at<?)",
@@ -45,6 +45,8 @@ const SEARCHES: [&str; 34] = [
     "idempotency_keys_1 (namespace=? AND key=?)",
     "idempotency_keys_by_age (began_at<?)",
     "usage USING PRIMARY KEY (hour<?)",
+    "usage USING PRIMARY KEY (hour=? AND token=?)",
+    "usage_by_requests (hour=?)",
     "usage_by_token (token=? AND hour>?)",
     "audit_log_by_actor (actor=? AND (occurred_at,id)<(?,?)",
     "audit_log_by_action (action=? AND (occurred_at,id)<(?,?)",

@@ -1,7 +1,8 @@
 //! Guarantees of the tables of both SQL backends: rows that cannot be decoded, constraints, and deletions.
 
+use forum_api::model::{Timestamp, UserId};
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::{QueueStats, Settlement, Stores, WebhookStores};
+use forum_api::store::{FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{DUE_TIME_LIMITS, attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
@@ -33,6 +34,8 @@ macro_rules! on_both {
 
 on_both! {
     an_unreadable_event_is_quarantined_and_does_not_delay_others,
+    a_page_of_unreadable_events_of_the_feed_has_a_next_page,
+    statistics_of_deliveries_read_the_latest_ones,
     an_invalid_event_is_rejected_when_it_is_inserted,
     an_unreadable_delivery_is_not_attempted_and_does_not_delay_others,
     an_unreadable_endpoint_does_not_delay_others,
@@ -72,6 +75,56 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     let mut pending = outbox.pending(9).await.unwrap().into_iter();
     assert!(pending.any(|event| event.topic.as_str() == "badge.given"));
     assert_eq!(outbox.quarantined(0).await.unwrap().count, 2);
+}
+
+async fn a_page_of_unreadable_events_of_the_feed_has_a_next_page(sql: Sql) {
+    let WebhookStores { outbox, feed, .. } = sql.webhooks();
+    sql.run_unchecked(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, body) VALUES
+            ('evt_a', 'badge.v2', 0, '{}'), ('evt b', 'badge.v2', 1, '{}'), ('evt c', 'badge.v2', 2, '{}')",
+    )
+    .await;
+    outbox.insert(&event(1)).await.unwrap();
+    let reader = UserId::from(1);
+    let page = feed.read(FeedPosition::START, &reader, 2).await.unwrap();
+    assert!(page.entries.is_empty());
+    let position = feed.find(&page.next.unwrap()).await.unwrap().unwrap().position;
+    assert!(feed.read(position, &reader, 2).await.is_err());
+    let page = feed.read(position, &reader, 3).await.unwrap();
+    let ids: Vec<_> = page.entries.into_iter().map(|entry| entry.id).collect();
+    assert_eq!((ids, page.next), (vec![event(1).id], None));
+}
+
+async fn statistics_of_deliveries_read_the_latest_ones(sql: Sql) {
+    add(sql.webhooks(), &[endpoint(0), endpoint(1)]).await;
+    sql.run_unchecked(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
+        VALUES ('evt_1', 'post.created', 0, '{}', 0);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 24000)
+        INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, ended_at)
+        SELECT 'dlv_' || i, 'evt_1', 'post.created', CASE WHEN i <= 2500 THEN 'whe_1' ELSE 'whe_0' END, i,
+            CASE WHEN i % 4 = 0 THEN 'dead' ELSE 'delivered' END, 1, 0 FROM n
+        UNION ALL
+        SELECT 'dlv_' || (i + 24000), 'evt_1', 'post.created', 'whe_0', i + 24000, 'delivered', 1, 0 FROM n WHERE i <= 6000",
+    )
+    .await;
+    let deliveries = &sql.webhooks().deliveries;
+    let counts = deliveries.delivery_stats(Timestamp::from_millis(0), at(0)).await.unwrap();
+    let mut counts: Vec<_> = counts
+        .iter()
+        .map(|one| (one.endpoint_id.to_string(), one.state.as_str(), one.count))
+        .collect();
+    counts.sort_unstable();
+    let expected = [
+        ("whe_0".to_owned(), "dead", 5_375),
+        ("whe_0".to_owned(), "delivered", 20_000),
+        ("whe_1".to_owned(), "dead", 625),
+    ];
+    assert_eq!(counts, expected);
+    let mut stats = deliveries.endpoint_stats(Timestamp::from_millis(0)).await.unwrap();
+    stats.sort_by_key(|one| one.endpoint_id.clone());
+    let results: Vec<_> = stats.iter().map(|one| (one.delivered, one.failed)).collect();
+    assert_eq!(results, [(1_000, 0), (750, 250)]);
 }
 
 /// Only SQLite stores a text that is not UTF-8.

@@ -143,14 +143,20 @@ impl DeliveryStore for PostgresExecutor {
         since: Timestamp,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
-        let parameters = [since.into(), now.into(), Parameter::texts(DeliveryState::ALL)];
+        let parameters = [
+            since.into(),
+            now.into(),
+            Parameter::texts(DeliveryState::ALL),
+            i64::from(DeliveryCount::MAX_DELIVERIES).into(),
+        ];
         let read = readable("deliveries", read_delivery_count);
         let counts = self.read(DELIVERY_STATS, &parameters, read).await?;
         Ok(counts.into_iter().flatten().collect())
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let stats = Statement::new(ENDPOINT_STATS, [since.into()]);
+        let parameters = [since.into(), EndpointStats::MAX_DELIVERIES.into()];
+        let stats = Statement::new(ENDPOINT_STATS, parameters);
         query_readable(self, "endpoints", stats, read_endpoint_stats).await
     }
 

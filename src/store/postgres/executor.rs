@@ -9,7 +9,8 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::sql::{
-    ColumnResult, Columns, SqlExecutor, SqlStore, Statement, Value, read_idempotency_record,
+    ColumnResult, Columns, SUMS, SqlExecutor, SqlStore, Statement, UsageTable, Value,
+    read_idempotency_record,
 };
 use crate::store::{
     BeginOutcome, FanOut, IdempotencyRecord, IdempotentRequest, Stores, TokenUsage, UsageCounts,
@@ -20,7 +21,6 @@ use crate::webhook::{EncryptedSecret, Endpoint, KeyId};
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 const BEGIN: &str = include_str!("sql/begin.sql");
-const ADD_USAGE: &str = include_str!("sql/add_usage.sql");
 /// Common table expressions that replace the key. `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
@@ -31,9 +31,32 @@ impl SqlExecutor for PostgresExecutor {
     const LABEL_CONTAINS: &'static str =
         "strpos(lower(label COLLATE \"C\"), lower(?6 COLLATE \"C\")) > 0";
 
-    const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
+    const BUSIEST_TOKENS: &'static str = "
+        SELECT page.* FROM hop CROSS JOIN LATERAL (
+            SELECT token, requests FROM forum_api_usage
+            WHERE hour = hop.hour ORDER BY requests DESC, token DESC LIMIT ?2
+        ) AS page";
 
-    const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
+    fn sums_of_tokens(sums: &str) -> String {
+        format!(
+            "SELECT nullif(few.token, '') AS lookup, summed.*
+            FROM few CROSS JOIN LATERAL (
+                SELECT {sums} FROM forum_api_usage AS stored WHERE stored.token = few.token AND stored.hour >= ?1
+            ) AS summed
+            ORDER BY summed.requests DESC, few.token"
+        )
+    }
+
+    /// Skips locked rows.
+    fn sweep_usage(table: UsageTable, hours: &str) -> String {
+        let name = table.name;
+        format!(
+            "WITH page AS MATERIALIZED (
+                SELECT ctid FROM {name} WHERE {hours} LIMIT ?2 FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM {name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM page))"
+        )
+    }
 
     /// An event is in order if all transactions with an earlier or the same number have ended.
     const IS_IN_ORDER: &'static str =
@@ -128,7 +151,7 @@ impl SqlExecutor for PostgresExecutor {
             Parameter::texts(usage.iter().map(|one| one.operation.unwrap_or_default())),
         ];
         parameters.extend(counts.map(Parameter::Integers));
-        self.execute(ADD_USAGE, &parameters).await?;
+        self.execute(&add_usage(), &parameters).await?;
         Ok(())
     }
 
@@ -190,6 +213,35 @@ impl SqlExecutor for PostgresExecutor {
         let parameters = [before.into(), ahead.into(), i64::from(limit).into()];
         Ok(self.execute(SWEEP_FEED, &parameters).await?)
     }
+}
+
+/// Returns the statement that adds rows to both tables of usage. It locks the rows of each in the order of their key, so that
+/// concurrent statements do not deadlock: the requests of operations first, on whose number those of tokens depend.
+fn add_usage() -> String {
+    let [tokens, operations] =
+        [UsageTable::TOKENS, UsageTable::OPERATIONS].map(UsageTable::add_to_stored);
+    format!(
+        "WITH added AS MATERIALIZED (
+            SELECT * FROM unnest(
+                $1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[],
+                $8::BIGINT[], $9::BIGINT[], $10::BIGINT[]
+            ) AS added (
+                hour, token, operation, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors
+            )
+        ), by_operation AS (
+            INSERT INTO forum_api_operation_usage AS stored
+                (hour, operation, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
+            SELECT hour, operation, {SUMS} FROM added GROUP BY hour, operation ORDER BY hour, operation COLLATE \"C\"
+            {operations}
+            RETURNING TRUE
+        )
+        INSERT INTO forum_api_usage AS stored
+            (hour, token, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
+        SELECT hour, token, {SUMS} FROM added
+        WHERE (SELECT count(*) FROM by_operation) > 0
+        GROUP BY hour, token ORDER BY hour, token COLLATE \"C\"
+        {tokens}"
+    )
 }
 
 /// Replaces the placeholders `?1` by `$1`.

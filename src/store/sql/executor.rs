@@ -1,5 +1,6 @@
 //! Execution of statements by a database.
 
+use super::usage::UsageTable;
 use super::{ColumnResult, Columns, Statement, report_unreadable};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -13,11 +14,16 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// SQL expression: true if the label of a token contains the text `?6`, ignoring the case of ASCII letters.
     const LABEL_CONTAINS: &'static str;
 
-    /// Deletes up to `?2` rows of the usage in the hours that began before `?1`, the oldest first.
-    const SWEEP_USAGE: &'static str;
+    /// Query for the `?2` tokens with the most requests of each hour of the table `hop`, with these requests.
+    const BUSIEST_TOKENS: &'static str;
 
-    /// Deletes up to `?2` rows of the usage in the hours that began after `?1`, the newest first.
-    const SWEEP_USAGE_AHEAD: &'static str;
+    /// Returns the query for `sums` of the hours from `?1` on for each token of the table `few`, in descending order of requests.
+    /// It searches an index for each token, whatever the planner expects.
+    fn sums_of_tokens(sums: &str) -> String;
+
+    /// Returns a statement that deletes the first `?2` rows of a table of usage. `hours` is their condition and their order,
+    /// with the hour `?1`.
+    fn sweep_usage(table: UsageTable, hours: &str) -> String;
 
     /// SQL condition: true if no event with an earlier position can become visible later.
     const IS_IN_ORDER: &'static str;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement, readable};
-use crate::error::BackendResult;
+use crate::error::{BackendError, BackendResult};
 use crate::model::{EventId, Timestamp, UserId};
 use crate::store::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
 
@@ -53,12 +53,22 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
             after.position.into(),
             after.number.into(),
         ];
-        let mut rows =
-            self.0.query(Statement::new(sql, values), readable("events", read_entry)).await?;
+        let read_entry = readable("events", read_entry);
+        let read = move |row: &dyn Columns| -> ColumnResult<(Option<EventId>, Option<FeedEntry>)> {
+            Ok((row.value("id").ok(), read_entry(row)?))
+        };
+        let mut rows = self.0.query(Statement::new(sql, values), read).await?;
         let limit = limit as usize;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        Ok(FeedRead { entries: rows.into_iter().flatten().collect(), has_more })
+        let last_id = rows.iter().rev().find_map(|(id, _)| id.clone());
+        let entries: Vec<_> = rows.into_iter().filter_map(|(_, entry)| entry).collect();
+        // The fan-out removes an event that cannot be decoded from the feed, and its id is no position afterwards.
+        let next = entries.last().map(|entry| entry.id.clone()).or(last_id);
+        if has_more && next.is_none() {
+            return Err(BackendError::new("no event of a page of the feed has a valid id"));
+        }
+        Ok(FeedRead { entries, next: next.filter(|_| has_more) })
     }
 
     async fn latest(&self, reader: &UserId, limit: u32) -> BackendResult<Vec<FeedEntry>> {

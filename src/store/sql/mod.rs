@@ -28,3 +28,6 @@ pub(super) use rows::{
     read_idempotency_record, read_queue_stats, report_unreadable,
 };
 pub(super) use statement::{Statement, Value};
+#[cfg(feature = "postgres")]
+pub(super) use usage::SUMS;
+pub(super) use usage::UsageTable;

@@ -179,7 +179,7 @@ impl DeliveryStore for SqliteExecutor {
         self.read(move |connection| {
             let mut counts = Vec::new();
             for &state in DeliveryState::ALL {
-                let parameters = params![state, since, now];
+                let parameters = params![state, since, now, DeliveryCount::MAX_DELIVERIES];
                 let read = readable("deliveries", read_delivery_count);
                 let of_state = all(connection, DELIVERY_COUNTS, parameters, read)?;
                 counts.extend(of_state.into_iter().flatten());
@@ -190,7 +190,8 @@ impl DeliveryStore for SqliteExecutor {
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let stats = Statement::new(ENDPOINT_STATS, [since.into()]);
+        let parameters = [since.into(), EndpointStats::MAX_DELIVERIES.into()];
+        let stats = Statement::new(ENDPOINT_STATS, parameters);
         query_readable(self, "endpoints", stats, read_endpoint_stats).await
     }
 

@@ -10,7 +10,7 @@ use super::{Database, SqliteError, idempotency, outbox, usage, webhook_key};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sql::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement};
+use crate::store::sql::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement, UsageTable};
 use crate::store::sqlite_schema::tokens::RECORD_USE;
 use crate::store::{BeginOutcome, FanOut, IdempotentRequest, Stores, TokenUsage, WebhookStores};
 use crate::token::{Lookup, TokenRecord};
@@ -49,9 +49,27 @@ impl SqliteExecutor {
 impl SqlExecutor for SqliteExecutor {
     const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
 
-    const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
+    const BUSIEST_TOKENS: &'static str = "
+        SELECT busy.token, busy.requests FROM hop CROSS JOIN forum_api_usage AS busy
+        WHERE busy.hour = hop.hour AND busy.token IN (
+            SELECT token FROM forum_api_usage
+            WHERE hour = hop.hour ORDER BY requests DESC, token DESC LIMIT ?2
+        )";
 
-    const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
+    fn sums_of_tokens(sums: &str) -> String {
+        format!(
+            "SELECT nullif(few.token, '') AS lookup, {sums}
+            FROM few CROSS JOIN forum_api_usage AS stored ON stored.token = few.token AND stored.hour >= ?1
+            GROUP BY few.token ORDER BY 2 DESC, few.token"
+        )
+    }
+
+    fn sweep_usage(table: UsageTable, hours: &str) -> String {
+        let UsageTable { name, key } = table;
+        format!(
+            "DELETE FROM {name} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {name} WHERE {hours} LIMIT ?2)"
+        )
+    }
 
     /// Transactions do not overlap, so that the numbers of events are in the order of the commits.
     const IS_IN_ORDER: &'static str = "TRUE";

@@ -18,16 +18,20 @@ const LEASES: &str = "SELECT rowid FROM forum_api_deliveries WHERE leased AND du
 
 const ENDS: &str = "SELECT rowid FROM forum_api_deliveries WHERE ended_at > ?1 LIMIT ?2";
 
+const DEATHS: &str = "
+    SELECT rowid FROM forum_api_deliveries WHERE state = 'dead' AND created_at > ?1 LIMIT ?2";
+
 const FAILURES: &str = "SELECT number FROM forum_api_endpoints WHERE failing_since > ?1 LIMIT ?2";
 
 /// Returns the statements that find rows, the column that [`correct`] sets in each, and the latest correct value.
-fn searches(limits: DueTimeLimits, now: Timestamp) -> [(&'static str, &'static str, Timestamp); 4] {
+fn searches(limits: DueTimeLimits, now: Timestamp) -> [(&'static str, &'static str, Timestamp); 5] {
     let limits = limits.with_tolerance();
     let past = now.saturating_add(CLOCK_TOLERANCE);
     [
         (DELAYS, "forum_api_deliveries SET due_at", now.saturating_add(limits.delay)),
         (LEASES, "forum_api_deliveries SET due_at", now.saturating_add(limits.lease)),
         (ENDS, "forum_api_deliveries SET ended_at", past),
+        (DEATHS, "forum_api_deliveries SET created_at", past),
         (FAILURES, "forum_api_endpoints SET failing_since", past),
     ]
 }

@@ -5,29 +5,31 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::execute::{Result, change};
 use crate::store::TokenUsage;
+use crate::store::sql::UsageTable;
 use crate::token::Lookup;
 
-const ADD: &str = "
-    INSERT INTO forum_api_usage AS stored
-        (hour, token, operation, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-    ON CONFLICT (hour, token, operation) DO UPDATE SET
-        requests = stored.requests + excluded.requests,
-        units = stored.units + excluded.units,
-        rate_limited = stored.rate_limited + excluded.rate_limited,
-        unauthenticated = stored.unauthenticated + excluded.unauthenticated,
-        forbidden = stored.forbidden + excluded.forbidden,
-        rejected = stored.rejected + excluded.rejected,
-        errors = stored.errors + excluded.errors";
-
 pub(super) fn add(connection: &Connection, usage: &[TokenUsage]) -> Result<()> {
+    let [to_tokens, to_operations] = [UsageTable::TOKENS, UsageTable::OPERATIONS].map(statement);
     for one in usage {
         let token = one.token.as_ref().map_or("", Lookup::as_str);
-        let texts =
-            [token, one.operation.unwrap_or_default()].map(|text| Value::from(text.to_owned()));
-        let key = std::iter::once(Value::from(one.hour.as_millis())).chain(texts);
-        let row = key.chain(one.counts.to_row().map(Value::from));
-        change(connection, ADD, params_from_iter(row))?;
+        let operation = one.operation.unwrap_or_default();
+        for (add, key) in [(&to_tokens, token), (&to_operations, operation)] {
+            let key = [one.hour.as_millis().into(), key.to_owned().into()];
+            let row = key.into_iter().chain(one.counts.to_row().map(Value::from));
+            change(connection, add, params_from_iter(row))?;
+        }
     }
     Ok(())
+}
+
+/// Returns the statement that adds a row.
+fn statement(table: UsageTable) -> String {
+    let UsageTable { name, key } = table;
+    let add_to_stored = table.add_to_stored();
+    format!(
+        "INSERT INTO {name} AS stored
+            (hour, {key}, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        {add_to_stored}"
+    )
 }

@@ -74,6 +74,21 @@ fn an_endpoint_receives_no_event_from_before_its_registration() {
     assert_eq!((sent.len(), delivery.event_id), (1, first.id));
 }
 
+/// The clock was a day ahead when an administrator registered the endpoint.
+#[test]
+fn an_endpoint_that_was_registered_in_the_future_receives_events() {
+    let fixture = WorkerFixture::new();
+    let registered_at = |ahead| {
+        let time = fixture.now().saturating_add(ahead);
+        move |endpoint: &mut Endpoint| endpoint.created_at = time
+    };
+    fixture.add_with("a", registered_at(24 * HOUR));
+    fixture.add_with("b", registered_at(seconds(60)));
+    fixture.insert_post_event();
+    fixture.start();
+    assert_eq!(recipients(&fixture), ["a"]);
+}
+
 #[test]
 fn events_are_queued_by_the_access_of_the_owner_at_fan_out() {
     for (access, expected) in [

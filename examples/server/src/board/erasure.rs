@@ -9,15 +9,15 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{
     BackendError, BackendResult, BoardError, BoardResult, OrInternal, RequestInfo,
 };
-use forum_api::model::UserId;
-use forum_api::store::ErasedMember;
+use forum_api::model::{Timestamp, UserId};
+use forum_api::store::{ErasedMember, ErasureStatement};
 use forum_api::webhook::Event;
 use rusqlite::OpenFlags;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::ReferenceBoard;
-use super::db::{BoardDatabase, Connection, Transaction, Writer, bind};
+use super::db::{BoardDatabase, Change, Connection, Row, Transaction, Writer, bind};
 use super::removal::ContentOfMember;
 use super::{accounts, locks};
 
@@ -26,49 +26,12 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Removes the deleted posts of a member, and the threads that the member started. A rating of a removed post no longer
-/// counts as one by its rater, because it would become a rating without a post.
-const POSTS: [&str; 6] = [
-    // The threads are hidden, so their posts are not to count on profiles.
-    "UPDATE member SET post_count = post_count - part.posts
-    FROM (
-        SELECT thread_author.author_id, CAST(sum(counted) AS BIGINT) AS posts
-        FROM thread JOIN thread_author ON thread_author.thread_id = thread.id
-        WHERE thread.author_id = ?1 AND counted <> 0 GROUP BY thread_author.author_id
-    ) AS part
-    WHERE member.id = part.author_id",
-    "UPDATE rating SET rater_id = NULL
-    WHERE post_id IN (
-        SELECT post.id FROM post JOIN thread ON thread.id = post.thread_id WHERE thread.author_id = ?1
-    )",
-    "UPDATE forum_api_idempotency_keys
-    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-    WHERE thread_id IN (SELECT CAST(id AS TEXT) FROM thread WHERE author_id = ?1)
-        OR post_id IN (SELECT CAST(id AS TEXT) FROM post WHERE author_id = ?1)",
-    "DELETE FROM subscription
-    WHERE target = 'thread' AND target_id IN (SELECT id FROM thread WHERE author_id = ?1)",
-    "DELETE FROM thread WHERE author_id = ?1",
-    "DELETE FROM post WHERE author_id = ?1",
-];
+/// Maximum number of events from which one transaction removes the member.
+const MAX_EVENTS: usize = 20;
 
-/// Removes the account. Foreign keys remove the rows of the account, and the author of other rows.
-const ACCOUNT: [&str; 4] = [
-    "UPDATE thread SET last_author_id = NULL
-    WHERE last_author_id = ?1 AND id IN (
-        SELECT thread_id FROM thread_author WHERE author_id = ?1
-        UNION ALL
-        SELECT id FROM thread WHERE author_id = ?1
-    )",
-    "UPDATE post SET edit_reason = NULL WHERE edited_by = ?1 AND edit_reason IS NOT NULL",
-    "DELETE FROM message WHERE id IN (
-        SELECT message_id FROM message_copy WHERE owner_id = ?1
-        UNION ALL
-        SELECT id FROM message WHERE sender_id = ?1
-    ) AND NOT EXISTS (
-        SELECT 1 FROM message_copy WHERE message_id = message.id AND owner_id <> ?1
-    )",
-    "DELETE FROM member WHERE id = ?1",
-];
+/// Longer than the time from the beginning of a request until its response is stored, and than the difference between the
+/// clocks of this process and of Postgres.
+const LONGEST_REQUEST: Duration = Duration::from_secs(5 * 60);
 
 /// Replaces the name in entries of the audit log that the commands of the server wrote.
 const AUDIT_LOG: [&str; 3] = [
@@ -86,29 +49,101 @@ impl ReferenceBoard {
     /// Removes an account with all personal data. The posts stay without author, unless `with_posts` is set: then the
     /// posts, which must be deleted already, are removed with the threads that the member started.
     ///
+    /// Most rows are removed by short transactions before the one that removes the account, so that other writes do not wait.
+    /// An erasure that ended between two of them can be repeated. The account must be banned, so that few rows follow.
+    ///
     /// # Errors
     /// If the member does not exist, is the last administrator who can sign in, or has posts that are not deleted.
     pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
-        self.read_snapshot(move |connection| {
-            Box::pin(async move { check_erasable(connection, member, with_posts).await.map(drop) })
-        })
-        .await?;
+        let name = self
+            .read_snapshot(move |connection| {
+                Box::pin(check_erasable(connection, member, with_posts))
+            })
+            .await?;
+        let mut erased = ErasedMember::new(UserId::from(member), &name);
+        if with_posts {
+            erased = erased.with_content();
+        }
+        // The recount of the authors of deleted threads.
+        while self.run_batch().await? {}
         let mut rest = Some(ContentOfMember::new(member, with_posts));
         while let Some(content) = rest {
-            let began = Instant::now();
-            rest = self
-                .database
-                .write(Writer::Operator, move |tx| Box::pin(content.remove_batch(tx)))
-                .await?;
-            // Other commands run meanwhile.
-            sleep(began.elapsed()).await;
+            rest = self.erase_batch(move |tx| Box::pin(content.remove_batch(tx))).await?;
         }
+        let responses_before = self.erase_responses(&erased).await?;
+        let events_up_to = self.erase_events(&erased).await?;
         let now = self.clock.now();
         let meta = RequestInfo::background(now).event(now)?;
-        let event = Event::member_erased(meta, &UserId::from(member));
-        self.database
-            .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, event, entry)))
-            .await
+        let last = LastStep {
+            erased,
+            member,
+            with_posts,
+            responses_before,
+            events_up_to,
+            event: Event::member_erased(meta, &UserId::from(member)),
+            entry,
+        };
+        self.database.write_without_timeout(move |tx| Box::pin(last.clone().run(tx))).await
+    }
+
+    /// Runs a short transaction, and then lets other commands run for as long.
+    async fn erase_batch<T: Send + 'static>(
+        &self,
+        change: impl Change<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        let began = Instant::now();
+        let done = self.database.write(Writer::Operator, change).await?;
+        sleep(began.elapsed()).await;
+        Ok(done)
+    }
+
+    /// Removes the responses to the member, and the member from the responses to others whose requests began before a time.
+    /// Returns this time.
+    async fn erase_responses(&self, erased: &ErasedMember) -> BoardResult<Timestamp> {
+        for batch in erased.batches() {
+            loop {
+                let batch = batch.clone();
+                if self.erase_batch(move |tx| Box::pin(execute(tx, batch))).await? == 0 {
+                    break;
+                }
+            }
+        }
+        let end = self.clock.now().saturating_sub(LONGEST_REQUEST);
+        let mut from = Timestamp::from_millis(i64::MIN);
+        while from < end {
+            let latest = self
+                .read(move |connection| Box::pin(next_responses(connection, from)))
+                .await?
+                .unwrap_or(end);
+            let until = latest.saturating_add(Duration::from_millis(1)).min(end);
+            let statement = erased.other_responses(from..until);
+            self.erase_batch(move |tx| Box::pin(execute(tx, statement))).await?;
+            from = until;
+        }
+        Ok(end)
+    }
+
+    /// Removes the member from the events up to a number. Returns this number.
+    async fn erase_events(&self, erased: &ErasedMember) -> BoardResult<i64> {
+        let last = self.database.write_without_timeout(|tx| Box::pin(last_event(tx))).await?;
+        let mut after = 0;
+        while after < last {
+            let pattern = erased.event_pattern();
+            let events = self
+                .read(move |connection| Box::pin(find_events(connection, pattern, after)))
+                .await?;
+            let Some(next) = events.last() else {
+                break;
+            };
+            after = next.number;
+            let containing: Vec<_> = events.iter().filter(|event| event.body.is_some()).collect();
+            for events in containing.chunks(MAX_EVENTS) {
+                let statements: Vec<_> =
+                    events.iter().flat_map(|event| event.statements(erased)).collect();
+                self.erase_batch(move |tx| Box::pin(execute_all(tx, statements))).await?;
+            }
+        }
+        Ok(last)
     }
 
     /// Overwrites the space of the rows that [`erase`](Self::erase) removed, and the search index of former texts.
@@ -173,44 +208,107 @@ async fn check_erasable(
     Ok(name)
 }
 
-async fn erase(
-    tx: &Transaction<'_>,
+/// An event, with its body if it contains the member.
+struct StoredEvent {
+    number: i64,
+    id: String,
+    body: Option<String>,
+}
+
+impl StoredEvent {
+    fn statements(&self, erased: &ErasedMember) -> Vec<ErasureStatement> {
+        let body = self.body.as_deref();
+        body.map(|body| erased.of_event(&self.id, body)).unwrap_or_default()
+    }
+}
+
+async fn find_events(
+    connection: &Connection<'_>,
+    pattern: String,
+    after: i64,
+) -> BoardResult<Vec<StoredEvent>> {
+    static FIND: LazyLock<String> =
+        LazyLock::new(|| ErasedMember::FIND_EVENTS_SQL.replace('$', "?"));
+    let read = |row: &Row<'_>| {
+        Ok(StoredEvent {
+            number: row.value("number")?,
+            id: row.value("id")?,
+            body: row.value("body")?,
+        })
+    };
+    connection.all(&FIND, bind![pattern, after], read).await
+}
+
+/// Returns the number of the latest event. All transactions that have written an earlier one have ended.
+async fn last_event(tx: &Transaction<'_>) -> BoardResult<i64> {
+    locks::board(tx).await?;
+    let last = tx.first(ErasedMember::LAST_EVENT_SQL, &[], |row| row.value("number")).await?;
+    Ok(last.flatten().unwrap_or_default())
+}
+
+async fn next_responses(
+    connection: &Connection<'_>,
+    from: Timestamp,
+) -> BoardResult<Option<Timestamp>> {
+    static NEXT: LazyLock<String> =
+        LazyLock::new(|| ErasedMember::NEXT_RESPONSES_SQL.replace('$', "?"));
+    let latest: Option<Option<i64>> =
+        connection.first(&NEXT, bind![from.as_millis()], |row| row.value("began_at")).await?;
+    Ok(latest.flatten().map(Timestamp::from_millis))
+}
+
+async fn execute(tx: &Transaction<'_>, statement: ErasureStatement) -> BoardResult<u64> {
+    tx.execute_texts(statement.sql, &statement.parameters).await
+}
+
+async fn execute_all(tx: &Transaction<'_>, statements: Vec<ErasureStatement>) -> BoardResult<()> {
+    for statement in statements {
+        execute(tx, statement).await?;
+    }
+    Ok(())
+}
+
+/// The transaction that removes the account, and what was written since the batches.
+#[derive(Clone)]
+struct LastStep {
+    erased: ErasedMember,
     member: i64,
     with_posts: bool,
+    /// Requests that began earlier have no responses with the member.
+    responses_before: Timestamp,
+    /// Events up to this number do not contain the member.
+    events_up_to: i64,
     event: Event,
     entry: AuditEntry,
-) -> BoardResult<()> {
-    locks::board(tx).await?;
-    let name = check_erasable(tx, member, with_posts).await?;
-    let mut erased = ErasedMember::new(UserId::from(member), &name);
-    if with_posts {
-        erased = erased.with_content();
-    }
-    for statement in erased.statements() {
-        tx.execute_texts(statement.sql, &statement.parameters).await?;
-    }
-    static FIND_EVENTS: LazyLock<String> =
-        LazyLock::new(|| ErasedMember::FIND_EVENTS_SQL.replace('$', "?"));
-    let events: Vec<(String, String)> = tx
-        .all(&FIND_EVENTS, bind![erased.event_pattern()], |row| {
-            Ok((row.value("id")?, row.value("body")?))
-        })
-        .await?;
-    for (event, body) in events {
-        for statement in erased.of_event(&event, &body) {
-            tx.execute_texts(statement.sql, &statement.parameters).await?;
+}
+
+impl LastStep {
+    async fn run(self, tx: &Transaction<'_>) -> BoardResult<()> {
+        let Self { erased, member, with_posts, responses_before, mut events_up_to, .. } = self;
+        locks::board(tx).await?;
+        let name = check_erasable(tx, member, with_posts).await?;
+        execute_all(tx, erased.statements_since(responses_before)).await?;
+        loop {
+            let events = find_events(tx, erased.event_pattern(), events_up_to).await?;
+            let Some(last) = events.last() else {
+                break;
+            };
+            events_up_to = last.number;
+            let statements = events.iter().flat_map(|event| event.statements(&erased));
+            execute_all(tx, statements.collect()).await?;
         }
+        let mut rest = Some(ContentOfMember::new(member, with_posts));
+        while let Some(content) = rest {
+            rest = content.remove_batch(tx).await?;
+        }
+        tx.execute("DELETE FROM member WHERE id = ?1", bind![member]).await?;
+        for statement in AUDIT_LOG {
+            tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
+        }
+        tx.execute_texts(Event::INSERT_SQL, &self.event.insert_parameters()).await?;
+        tx.execute_texts(AuditEntry::INSERT_SQL, &self.entry.insert_parameters(1)).await?;
+        Ok(())
     }
-    let posts = if with_posts { &POSTS[..] } else { &[] };
-    for statement in posts.iter().chain(&ACCOUNT) {
-        tx.execute(statement, bind![member]).await?;
-    }
-    for statement in AUDIT_LOG {
-        tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
-    }
-    tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
-    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1)).await?;
-    Ok(())
 }
 
 /// Rewrites the search index and the file without the content of free pages, and empties the log.

@@ -26,7 +26,7 @@ mod polls;
 pub mod posts;
 mod ratings;
 mod reference_board;
-mod removal;
+pub mod removal;
 mod rules;
 mod schema;
 mod search;

@@ -1,5 +1,6 @@
 //! Removal of the content of a member in batches, before the account is erased. Each batch is a short transaction after which
-//! all counters are right, so that an erasure that ended between two batches can be repeated.
+//! all counters are right, so that an erasure that ended between two batches can be repeated. What is left to the transaction
+//! that removes the account are the rows that were written meanwhile.
 
 use forum_api::host::{BoardError, BoardResult};
 
@@ -33,15 +34,19 @@ impl ContentOfMember {
         Self { member, with_posts, after: (i64::MIN, 0) }
     }
 
-    /// Removes the next rows. Returns what is left; `None` at its end. The threads that the member started, and their first
-    /// posts, are left.
+    /// Removes the next rows. Returns what is left; `None` at its end.
     ///
     /// # Errors
     /// If posts are removed, and a thread of the member is not deleted.
     pub async fn remove_batch(mut self, tx: &Transaction<'_>) -> BoardResult<Option<Self>> {
         let posts = self.next_posts(tx).await?;
         let Some(next) = posts.first() else {
-            return Ok(remove_messages(tx, self.member).await?.then_some(self));
+            let is_changed = self.remove_threads(tx).await?
+                || remove_messages(tx, self.member).await?
+                || remove_sender(tx, self.member).await?
+                || remove_participation(tx, self.member).await?
+                || remove_relations(tx, self.member).await?;
+            return Ok(is_changed.then_some(self));
         };
         let done = if !self.with_posts {
             remove_author(tx, &posts).await?;
@@ -79,7 +84,82 @@ impl ContentOfMember {
         })
         .await
     }
+
+    /// Removes threads that the member started, or their author. Returns `false` if there are none.
+    async fn remove_threads(&self, tx: &Transaction<'_>) -> BoardResult<bool> {
+        let find = "SELECT id FROM thread WHERE author_id = ?1 ORDER BY id LIMIT ?2";
+        let threads: Vec<i64> =
+            tx.all(find, bind![self.member, MAX_THREADS], |row| row.value("id")).await?;
+        if threads.is_empty() {
+            return Ok(false);
+        }
+        let threads = json(&threads)?;
+        if !self.with_posts {
+            let update = "
+                UPDATE thread SET
+                    author_id = NULL, last_author_id = CASE WHEN last_author_id <> :member THEN last_author_id END
+                WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads))";
+            tx.execute(update, bind! { ":member": self.member, ":threads": threads }).await?;
+            return Ok(true);
+        }
+        let is_restored = "
+            SELECT 1 FROM thread
+            WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND state <> 'deleted' LIMIT 1";
+        if tx.any(is_restored, bind![threads]).await? {
+            let reason = "a post of the member was restored meanwhile; run the command again";
+            return Err(BoardError::conflict(reason));
+        }
+        for statement in PARTS_OF_THREADS {
+            let parameters = bind! { ":threads": threads, ":rows": MAX_ROWS };
+            if tx.execute(statement, parameters).await? > 0 {
+                return Ok(true);
+            }
+        }
+        for statement in THREADS {
+            tx.execute(statement, bind![threads]).await?;
+        }
+        Ok(true)
+    }
 }
+
+/// Maximum number of threads that a batch removes.
+const MAX_THREADS: i64 = 20;
+
+/// Rows of threads without replies that other members wrote. Each statement removes up to `:rows` rows.
+const PARTS_OF_THREADS: [&str; 2] = [
+    "DELETE FROM ballot WHERE id IN (
+        SELECT ballot.id FROM poll JOIN ballot ON ballot.poll_id = poll.id
+        WHERE poll.thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads)) LIMIT :rows
+    )",
+    "DELETE FROM thread_author WHERE (thread_id, author_id) IN (
+        SELECT thread_id, author_id FROM thread_author
+        WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads))
+            AND post_count = 0 AND counted = 0
+        LIMIT :rows
+    )",
+];
+
+/// Removes deleted threads without replies. A rating of a removed post does not count as one by its rater, because it would
+/// become a rating without a post.
+const THREADS: [&str; 5] = [
+    // The threads are hidden, so their posts are not to count on profiles.
+    "UPDATE member SET post_count = post_count - part.posts
+    FROM (
+        SELECT author_id, CAST(sum(counted) AS BIGINT) AS posts FROM thread_author
+        WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND counted <> 0 GROUP BY author_id
+    ) AS part
+    WHERE member.id = part.author_id",
+    "UPDATE rating SET rater_id = NULL
+    WHERE post_id IN (
+        SELECT id FROM post WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
+    )",
+    "UPDATE forum_api_idempotency_keys
+    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
+    WHERE thread_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1))",
+    "DELETE FROM subscription
+    WHERE target = 'thread' AND target_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
+    "DELETE FROM thread WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
+];
 
 async fn remove_author(tx: &Transaction<'_>, posts: &[OwnPost]) -> BoardResult<()> {
     let update = "
@@ -170,4 +250,70 @@ async fn remove_messages(tx: &Transaction<'_>, member: i64) -> BoardResult<bool>
     let parameters = bind! { ":member": member, ":messages": json(&messages)? };
     tx.execute_independent(&STATEMENTS, parameters).await?;
     Ok(true)
+}
+
+/// Removes the member as the sender of messages that others have. Returns `false` if there are none.
+async fn remove_sender(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
+    const STATEMENTS: [&str; 2] = [
+        "DELETE FROM message
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages))
+            AND NOT EXISTS (
+                SELECT 1 FROM message_copy
+                WHERE message_copy.message_id = message.id AND message_copy.owner_id <> :member
+            )",
+        "UPDATE message SET sender_id = NULL
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages)) AND sender_id = :member",
+    ];
+    let find = "SELECT id FROM message WHERE sender_id = ?1 LIMIT ?2";
+    let messages: Vec<i64> = tx.all(find, bind![member, MAX_ROWS], |row| row.value("id")).await?;
+    let messages_json = json(&messages)?;
+    for statement in STATEMENTS {
+        let parameters = bind! { ":member": member, ":messages": messages_json };
+        tx.execute(statement, parameters).await?;
+    }
+    Ok(!messages.is_empty())
+}
+
+/// Removes the member from threads of others in which the member wrote. Returns `false` if there are none.
+async fn remove_participation(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
+    const STATEMENTS: [&str; 2] = [
+        "UPDATE thread SET last_author_id = NULL
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads)) AND last_author_id = :member",
+        "DELETE FROM thread_author
+        WHERE author_id = :member AND thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads))",
+    ];
+    let find = "SELECT thread_id FROM thread_author WHERE author_id = ?1 LIMIT ?2";
+    let threads: Vec<i64> =
+        tx.all(find, bind![member, MAX_ROWS], |row| row.value("thread_id")).await?;
+    if threads.is_empty() {
+        return Ok(false);
+    }
+    let parameters = bind! { ":member": member, ":threads": json(&threads)? };
+    tx.execute_independent(&STATEMENTS, parameters).await?;
+    Ok(true)
+}
+
+/// Removes rows that refer to the member. Each statement changes up to `:rows` rows. Returns `false` if there are none.
+async fn remove_relations(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
+    const STATEMENTS: [&str; 6] = [
+        "DELETE FROM rating WHERE id IN (SELECT id FROM rating WHERE member_id = :member LIMIT :rows)",
+        "UPDATE rating SET rater_id = NULL
+        WHERE id IN (SELECT id FROM rating WHERE rater_id = :member LIMIT :rows)",
+        "UPDATE ballot SET member_id = NULL
+        WHERE id IN (SELECT id FROM ballot WHERE member_id = :member LIMIT :rows)",
+        "DELETE FROM subscription
+        WHERE id IN (SELECT id FROM subscription WHERE member_id = :member LIMIT :rows)",
+        "UPDATE post SET edited_by = NULL, edit_reason = NULL
+        WHERE id IN (SELECT id FROM post WHERE edited_by = :member LIMIT :rows)",
+        "DELETE FROM member_ignore WHERE (member_id, ignored_id) IN (
+            SELECT member_id, ignored_id FROM member_ignore WHERE ignored_id = :member LIMIT :rows
+        )",
+    ];
+    for statement in STATEMENTS {
+        let parameters = bind! { ":member": member, ":rows": MAX_ROWS };
+        if tx.execute(statement, parameters).await? > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

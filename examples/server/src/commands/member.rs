@@ -289,12 +289,11 @@ async fn erase(
 }
 
 async fn erase_account(board: &ReferenceBoard, member: i64, with_posts: bool) -> BoardResult<()> {
+    // The member writes nothing more.
+    let ban = audit::entry(audit::MEMBER_BANNED, member)?;
+    board.set_audited(ban, move |tx, _| Box::pin(accounts::set_banned(tx, member, true))).await?;
     if with_posts {
-        // The member writes no further posts. The deletion updates the counters and writes the events.
-        let ban = audit::entry(audit::MEMBER_BANNED, member)?;
-        board
-            .set_audited(ban, move |tx, _| Box::pin(accounts::set_banned(tx, member, true)))
-            .await?;
+        // The deletion updates the counters and writes the events.
         let entry =
             audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {member}"));
         delete_posts(board, member, None, entry).await?;

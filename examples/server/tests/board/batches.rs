@@ -3,6 +3,7 @@
 use forum_api::test_util::audit_entry;
 
 use crate::board::posts::moderation::PostsOfMember;
+use crate::board::removal::ContentOfMember;
 use crate::demo::field_values;
 use crate::prelude::*;
 
@@ -151,6 +152,90 @@ async fn all_visible_targets_between_hidden_ones_are_listed() {
         let titles: Vec<_> = pages.iter().flat_map(|page| field_values(page, "title")).collect();
         assert_eq!(titles, ["thread 300", "thread 10"], "{query}");
         assert!(pages.len() < 10, "{query}: {} pages", pages.len());
+    }
+}
+
+/// Rows that refer to bob, more of each kind than one batch changes.
+const ROWS_OF_BOB: &str = "
+    CREATE TEMPORARY TABLE number AS
+    WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 250) SELECT n FROM number;
+    CREATE TEMPORARY TABLE bob AS SELECT id FROM member WHERE username = 'bob';
+    INSERT INTO thread (
+        id, forum_id, title, title_words, author_id, state, created_at, last_activity_at, first_post_id, last_author_id
+    )
+    SELECT
+        5000 + n, 2, 'thread', '', CASE WHEN n > 100 THEN bob.id END, 'deleted', n, n, 5000 + n, bob.id
+    FROM number CROSS JOIN bob;
+    INSERT INTO post (
+        id, thread_id, number, author_id, edited_by, state, created_at, written_at, body, body_html, body_words
+    )
+    SELECT id, id, 1, author_id, last_author_id, state, created_at, created_at, 'tea', 'tea', '' FROM thread WHERE id > 5000
+    UNION ALL
+    SELECT id + 1000, id, 2, last_author_id, NULL, state, created_at, created_at, 'tea', 'tea', '' FROM thread WHERE id > 5000;
+    INSERT INTO thread_author (thread_id, author_id, post_count, counted)
+    SELECT id, last_author_id, 1, 0 FROM thread WHERE id > 5000;
+    INSERT INTO poll (id, thread_id, question, max_choices, can_change_vote) SELECT 5000 + n, 5000 + n, '', 1, TRUE FROM number;
+    INSERT INTO ballot (poll_id, member_id) SELECT 5000 + n, bob.id FROM number CROSS JOIN bob;
+    INSERT INTO ballot (poll_id, member_id) SELECT 5250, 1000 + n FROM number;
+    INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+    SELECT bob.id, 2, 'thread', 5000 + n, n FROM number CROSS JOIN bob;
+    INSERT INTO rating (member_id, rater_id, points, comment, created_at)
+    SELECT bob.id, 1000 + n, 1, '', n FROM number CROSS JOIN bob
+    UNION ALL
+    SELECT 1000 + n, bob.id, 1, '', n FROM number CROSS JOIN bob;
+    INSERT INTO member_ignore (member_id, ignored_id) SELECT 1000 + n, bob.id FROM number CROSS JOIN bob;
+    INSERT INTO message (id, sender_id, subject, body, body_html, receipt_requested)
+    SELECT 5000 + n, bob.id, '', '', '', FALSE FROM number CROSS JOIN bob;
+    INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
+    SELECT 5000 + n, bob.id, 'sent', n FROM number CROSS JOIN bob WHERE n > 50
+    UNION ALL
+    SELECT 5000 + n, 1000 + n, 'inbox', n FROM number WHERE n > 100;
+    DROP TABLE number; DROP TABLE bob;";
+
+/// The rows that members have few of, or that a limit bounds.
+const FEW: [&str; 4] = ["forum_moderator", "member_edit", "session", "member_ignore.member_id"];
+
+#[tokio::test]
+async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_removes_the_account() {
+    for with_posts in [false, true] {
+        let demo = Demo::new().await;
+        add_members(&demo, 250).await;
+        demo.sql(ROWS_OF_BOB).await;
+        let bob = demo.id("bob").await;
+        demo.sql(&format!(
+            "UPDATE post SET state = 'deleted' WHERE author_id = {bob};
+            UPDATE thread SET state = 'deleted' WHERE author_id = {bob}"
+        ))
+        .await;
+        let mut rest = Some(ContentOfMember::new(bob, with_posts));
+        let mut batches = 0;
+        while let Some(content) = rest {
+            let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
+            rest = change.await.unwrap();
+            batches += 1;
+        }
+        assert!(batches > 25, "{batches} batches");
+        let references = demo
+            .query_values::<String>(
+                "SELECT tables.name || '.' || reference.\"from\" AS value
+                FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS reference
+                WHERE reference.\"table\" = 'member'",
+            )
+            .await;
+        assert!(references.len() >= 15, "{references:?}");
+        for reference in references {
+            let (table, column) = reference.split_once('.').unwrap();
+            let count = format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}");
+            let count: i64 = demo.query_value(count.leak()).await;
+            let is_few = FEW.iter().any(|few| reference.starts_with(few));
+            assert!(count == 0 || is_few, "{reference}: {count} rows");
+        }
+        let left = "
+            SELECT (SELECT count(*) FROM message WHERE id > 5000) * 1000
+                + (SELECT count(*) FROM thread WHERE id > 5000) AS value";
+        let threads = if with_posts { 100 } else { 250 };
+        assert_eq!(demo.query_value::<i64>(left).await, 150 * 1000 + threads);
+        demo.board.erase(bob, with_posts, audit_entry()).await.unwrap();
     }
 }
 

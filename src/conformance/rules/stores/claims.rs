@@ -87,11 +87,23 @@ store_rules! {
         fixture.settle_attempt(&claimed, dead, Some(&attempt_record(6)), HOUR).await?;
         check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(HOUR)))?;
         let deliveries = &fixture.webhooks.deliveries;
-        for (now, corrected, since) in [(HOUR - 60_000, 0, HOUR), (0, 1, 0)] {
+        for (now, corrected, since) in [(HOUR - 60_000, 0, HOUR), (0, 2, 0)] {
             check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(now)).await?, corrected)?;
             check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(since)))?;
         }
         Ok(())
+    }
+
+    /// The retention of a dead delivery that was created in the future begins with the correction.
+    async fn dead_deliveries_of_a_clock_that_was_ahead_are_kept_from_the_correction(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        fixture.finish(1, &endpoint, DeliveryState::Dead, HOUR).await?;
+        fixture.finish(2, &endpoint, DeliveryState::Dead, 60_000).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 1)?;
+        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 0)?;
+        let purge = async |before| deliveries.purge(DeliveryState::Dead, instant(before), 9, &audit_entry()).await;
+        check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
 
     /// A delivery that waits for its next attempt is counted with its due time.

@@ -45,7 +45,21 @@ store_rules! {
         check_eq!(store.most_used_tokens(instant(1), 9).await?, later)
     }
 
-    /// The sums of operations are ordered by the number of requests. The rows of an hour and a token differ by operation.
+    /// A token is among the most used ones if its requests of one hour are.
+    async fn a_token_that_is_often_used_in_one_hour_is_found(fixture: &StoreFixture) -> TestResult {
+        let store = &fixture.stores.usage;
+        for hour in 0..3 {
+            let others = (1..=4).map(|number| usage(hour, 10 * (hour as u64 + 1) + number, number));
+            let others: Vec<_> = others.collect::<TestResult<_>>()?;
+            store.add_token_usage(&others).await?;
+        }
+        store.add_token_usage(&[usage(1, 1, 100)?, usage(2, 1, 1)?]).await?;
+        let most_used = store.most_used_tokens(instant(0), 2).await?;
+        check_eq!(most_used.len(), 2)?;
+        check_eq!(most_used.first(), Some(&(Some(lookup(1)?), counts(101))))
+    }
+
+    /// The sums of operations are ordered by the number of requests. They include the requests of all tokens.
     async fn usage_is_summed_by_operation(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         let of = |operation, usage| TokenUsage { operation: Some(operation), ..usage };
@@ -64,18 +78,34 @@ store_rules! {
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(1, 5)])
     }
 
-    /// A sweep removes the hours before and after the given times, up to the limit; of the former the oldest first.
+    /// Calls of a sweep remove the hours before and after the given times. Each removes rows up to the limit, and the last one
+    /// fewer.
     async fn old_hours_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(2, 1, 8)?]).await?;
-        let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
-        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 2)?;
-        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(1, 4), hour(2, 8)])?;
-        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 1)?;
-        check_eq!(store.sweep(instant(2 * HOUR), instant(2 * HOUR), 2).await?, 0)?;
-        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(2, 8)])?;
-        check_eq!(store.sweep(instant(0), instant(2 * HOUR - 1), 2).await?, 1)?;
-        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [])
+        let [hour_1, hour_2] = [(1, 6), (2, 8)].map(|(hour, requests)| (instant(hour * HOUR), counts(requests)));
+        sweep_all(fixture, HOUR, 2 * HOUR).await?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour_1, hour_2])?;
+        check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(2)?)).await?.len(), 1)?;
+        sweep_all(fixture, 2 * HOUR, 2 * HOUR).await?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour_2])?;
+        check_eq!(store.most_used_tokens(instant(0), 9).await?, [(Some(lookup(1)?), counts(8))])?;
+        sweep_all(fixture, 0, 2 * HOUR - 1).await?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [])?;
+        check_eq!(store.most_used_tokens(instant(0), 9).await?, [])?;
+        check_eq!(store.usage_by_operation(instant(0)).await?, [])
+    }
+}
+
+/// Removes the usage outside of these times, two rows in a call.
+async fn sweep_all(fixture: &StoreFixture, before: i64, after: i64) -> TestResult {
+    const LIMIT: u32 = 2;
+    loop {
+        let removed = fixture.stores.usage.sweep(instant(before), instant(after), LIMIT).await?;
+        check_eq!(removed.min(u64::from(LIMIT)), removed)?;
+        if removed < u64::from(LIMIT) {
+            return Ok(());
+        }
     }
 }
 

@@ -171,10 +171,26 @@ CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occur
 CREATE INDEX forum_api_audit_log_by_actor_action ON forum_api_audit_log (actor, action, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
--- The token is empty for the requests of guests, and the operation for requests without one.
+-- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (
     hour BIGINT NOT NULL,
     token TEXT COLLATE "C" NOT NULL,
+    requests BIGINT NOT NULL,
+    units BIGINT NOT NULL,
+    rate_limited BIGINT NOT NULL,
+    unauthenticated BIGINT NOT NULL,
+    forbidden BIGINT NOT NULL,
+    rejected BIGINT NOT NULL,
+    errors BIGINT NOT NULL,
+    PRIMARY KEY (hour, token)
+) WITH (fillfactor = 80);
+
+CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
+CREATE INDEX forum_api_usage_by_requests ON forum_api_usage (hour, requests, token);
+
+-- The same requests by operation, which is empty for requests without one. Its number of rows does not grow with the tokens.
+CREATE TABLE forum_api_operation_usage (
+    hour BIGINT NOT NULL,
     operation TEXT COLLATE "C" NOT NULL,
     requests BIGINT NOT NULL,
     units BIGINT NOT NULL,
@@ -183,7 +199,5 @@ CREATE TABLE forum_api_usage (
     forbidden BIGINT NOT NULL,
     rejected BIGINT NOT NULL,
     errors BIGINT NOT NULL,
-    PRIMARY KEY (hour, token, operation)
+    PRIMARY KEY (hour, operation)
 ) WITH (fillfactor = 80);
-
-CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);

@@ -1,5 +1,6 @@
 -- Replaces by the current time what a clock that was ahead wrote: leases that end more than `$2` ahead, other due times more
--- than `$3` ahead, and ends of deliveries and starts of failures more than `$4` ahead. Skips locked rows.
+-- than `$3` ahead, and ends of deliveries, creations of dead ones, and starts of failures more than `$4` ahead. Skips locked
+-- rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), delayed AS MATERIALIZED (
@@ -16,6 +17,10 @@ WITH clock AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
     WHERE ended_at > (SELECT now FROM clock) + $4
     ORDER BY ended_at DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
+), dead AS MATERIALIZED (
+    SELECT id FROM forum_api_deliveries
+    WHERE state = 'dead' AND created_at > (SELECT now FROM clock) + $4
+    ORDER BY created_at DESC, id DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), failing AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints
     WHERE failing_since > (SELECT now FROM clock) + $4
@@ -23,8 +28,11 @@ WITH clock AS MATERIALIZED (
 ), delivery AS (
     UPDATE forum_api_deliveries SET
         due_at = CASE WHEN due_at IS NOT NULL THEN (SELECT now FROM clock) END,
-        ended_at = CASE WHEN ended_at IS NOT NULL THEN (SELECT now FROM clock) END
-    WHERE id = ANY (ARRAY(SELECT id FROM delayed UNION ALL SELECT id FROM leased UNION ALL SELECT id FROM ended))
+        ended_at = CASE WHEN ended_at IS NOT NULL THEN (SELECT now FROM clock) END,
+        created_at = CASE WHEN id IN (SELECT id FROM dead) THEN (SELECT now FROM clock) ELSE created_at END
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM delayed UNION ALL SELECT id FROM leased UNION ALL SELECT id FROM ended UNION ALL SELECT id FROM dead
+    ))
     RETURNING TRUE
 ), endpoint AS (
     UPDATE forum_api_endpoints SET failing_since = (SELECT now FROM clock)

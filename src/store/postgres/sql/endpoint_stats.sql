@@ -1,10 +1,17 @@
--- Counts the deliveries of each endpoint by result, and finds its latest delivery with an attempt.
+-- Counts the latest deliveries of each endpoint with an attempt by result, and finds the last of them.
 SELECT endpoint.id, counted.delivered, counted.failed, last.id AS last, last.state, attempted.at, attempted.status
 FROM forum_api_endpoints endpoint
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE state = 'delivered') AS delivered, count(*) FILTER (WHERE state <> 'delivered') AS failed
-    FROM forum_api_deliveries
-    WHERE endpoint = endpoint.id AND state IN ('delivered', 'retrying', 'dead', 'gone') AND created_at > $1
+    FROM (
+        SELECT newest.* FROM unnest(ARRAY['delivered', 'retrying', 'dead', 'gone']) AS listed (state)
+        CROSS JOIN LATERAL (
+            SELECT state, created_at FROM forum_api_deliveries
+            WHERE endpoint = endpoint.id AND state = listed.state AND created_at > $1
+            ORDER BY created_at DESC, id DESC LIMIT $2
+        ) newest
+        ORDER BY newest.created_at DESC LIMIT $2
+    ) AS page
 ) counted
 LEFT JOIN LATERAL (
     SELECT newest.* FROM unnest(ARRAY['delivered', 'retrying', 'dead', 'gone']) AS listed (state)

@@ -160,10 +160,26 @@ CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occur
 CREATE INDEX forum_api_audit_log_by_actor_action ON forum_api_audit_log (actor, action, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
--- The token is empty for the requests of guests, and the operation for requests without one.
+-- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (
     hour INTEGER NOT NULL,
     token TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    units INTEGER NOT NULL,
+    rate_limited INTEGER NOT NULL,
+    unauthenticated INTEGER NOT NULL,
+    forbidden INTEGER NOT NULL,
+    rejected INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    PRIMARY KEY (hour, token)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
+CREATE INDEX forum_api_usage_by_requests ON forum_api_usage (hour, requests, token);
+
+-- The same requests by operation, which is empty for requests without one. Its number of rows does not grow with the tokens.
+CREATE TABLE forum_api_operation_usage (
+    hour INTEGER NOT NULL,
     operation TEXT NOT NULL,
     requests INTEGER NOT NULL,
     units INTEGER NOT NULL,
@@ -172,7 +188,5 @@ CREATE TABLE forum_api_usage (
     forbidden INTEGER NOT NULL,
     rejected INTEGER NOT NULL,
     errors INTEGER NOT NULL,
-    PRIMARY KEY (hour, token, operation)
+    PRIMARY KEY (hour, operation)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);

@@ -1,12 +1,52 @@
--- Counts the deliveries of each endpoint by result, and finds its latest delivery with an attempt.
+-- Counts the latest deliveries of each endpoint with an attempt by result, and finds the last of them.
 SELECT stats.*, delivery.state, attempt.at, attempt.status
 FROM (
     SELECT endpoint.id, (
-        SELECT count(*) FROM forum_api_deliveries delivery
-        WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
+        SELECT count(*) FILTER (WHERE state = 'delivered') FROM (
+            SELECT state FROM (
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'dead' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'gone' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            ) ORDER BY created_at DESC LIMIT ?2)
     ) AS delivered, (
-        SELECT count(*) FROM forum_api_deliveries delivery
-        WHERE delivery.endpoint = endpoint.id AND state IN ('retrying', 'dead', 'gone') AND created_at > ?1
+        SELECT count(*) FILTER (WHERE state <> 'delivered') FROM (
+            SELECT state FROM (
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'dead' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
+                SELECT state, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'gone' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            ) ORDER BY created_at DESC LIMIT ?2)
     ) AS failed, (
         SELECT id FROM (
             SELECT * FROM (

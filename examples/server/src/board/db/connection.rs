@@ -215,12 +215,11 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> BoardResult<()> {
+    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> BoardResult<u64> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
-                statement.execute(params_from_iter(parameters))?;
-                Ok(())
+                Ok(statement.execute(params_from_iter(parameters))? as u64)
             }
             Driver::Postgres(connection) => Ok(connection.execute_texts(sql, parameters).await?),
         }
@@ -237,7 +236,9 @@ impl<'a> Transaction<'a> {
                 LastChange::Statements(statements, parameters) => {
                     self.execute_independent(statements, parameters).await?;
                 }
-                LastChange::Texts(sql, parameters) => self.execute_texts(sql, parameters).await?,
+                LastChange::Texts(sql, parameters) => {
+                    self.execute_texts(sql, parameters).await?;
+                }
             }
         }
         Ok(())

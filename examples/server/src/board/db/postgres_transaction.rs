@@ -279,9 +279,9 @@ impl Postgres<'_> {
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub(super) async fn execute_texts(&self, sql: &str, texts: &[String]) -> BackendResult<()> {
+    pub(super) async fn execute_texts(&self, sql: &str, texts: &[String]) -> BackendResult<u64> {
         let values: Vec<_> = texts.iter().map(|text| text as _).collect();
-        self.transaction()?.execute(sql, &values).await.map(drop)
+        self.transaction()?.execute(sql, &values).await
     }
 
     pub(super) async fn commit_with(&self, changes: &[LastChange<'_>]) -> BackendResult<()> {

@@ -286,6 +286,8 @@ CREATE TABLE member_ignore (
     PRIMARY KEY (member_id, ignored_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX member_ignore_by_ignored ON member_ignore (ignored_id);
+
 -- Content that all copies of a message share.
 CREATE TABLE message (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -296,6 +298,8 @@ CREATE TABLE message (
     receipt_requested INTEGER NOT NULL,
     is_receipt INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
+
+CREATE INDEX message_by_sender ON message (sender_id);
 
 -- Copy of a message for one party. Copies in inboxes belong to the recipients.
 CREATE TABLE message_copy (
