@@ -14,7 +14,7 @@ use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ErasedMember, Stores, WebhookStores};
 use forum_api::test_util::{self, StoreInterceptor, audit_entry};
 use forum_api::token::TokenRequest;
-use forum_api::webhook::{PlaintextCipher, SecretCipher as _, WebhookSecret};
+use forum_api::webhook::{PlaintextCipher, SecretCipher as _, Topic, WebhookSecret};
 use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use forum_api::{ApiSettings, Environment, ForumApi, audit::AuditActor, event_feed};
@@ -62,6 +62,10 @@ const OMITTED_OPERATIONS: [&str; 14] = [
     "subscribe",
     "search",
 ];
+
+/// Topics without effect on the rules.
+const OMITTED_TOPICS: [Topic; 4] =
+    [Topic::POLL_VOTED, Topic::POLL_UPDATED, Topic::MEMBER_RATED, Topic::MEMBER_ERASED];
 
 /// The administrator, who sees everything and keeps all rights.
 const ADMINISTRATOR: usize = 0;
@@ -157,7 +161,8 @@ impl World {
         let environment = Environment::new(runtime)
             .clock(ProcessClock::new(&scheduler))
             .random(ProcessRandom::new(plan.seed))
-            .omit_operations(OMITTED_OPERATIONS);
+            .omit_operations(OMITTED_OPERATIONS)
+            .omit_topics(OMITTED_TOPICS);
         let processes = (0..NODES + plan.setting.workers)
             .map(|_| Process { clock: Arc::new(ProcessClock::new(&scheduler)), running: None });
         let mut world = Self {
@@ -259,7 +264,8 @@ impl World {
         let environment = Environment::new(runtime)
             .clock(clock.clone())
             .random(random)
-            .omit_operations(OMITTED_OPERATIONS);
+            .omit_operations(OMITTED_OPERATIONS)
+            .omit_topics(OMITTED_TOPICS);
         let board = ProcessBoard {
             shared: self.board.clone(),
             process: id,
