@@ -39,6 +39,9 @@ const MANY: &str = "
     FROM generate_series(1, 20000) AS number;
     INSERT INTO forum_api_usage
         (hour, token, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
+    SELECT number % 720, number, 1, 1, 0, 0, 0, 0, 0 FROM generate_series(1, 20000) AS number;
+    INSERT INTO forum_api_operation_usage
+        (hour, operation, requests, units, rate_limited, unauthenticated, forbidden, rejected, errors)
     SELECT number % 720, number, 1, 1, 0, 0, 0, 0, 0 FROM generate_series(1, 20000) AS number;";
 
 fn claimed() -> ClaimedDelivery {
