@@ -115,7 +115,7 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
         assert!(!list.contains(repeated), "{repeated} is in the facts or in the line of the type");
     }
     let search = section("search");
-    assert!(search.contains("curl \\\n  ") && search.contains("const url = "), "{search}");
+    assert!(search.contains("curl \\\n  ") && search.contains("const url =\n"), "{search}");
     assert!(section("updatePost").contains("Use the id of a post of yours"));
     assert!(html.contains("Idempotency-Key: $(date +%s)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));

@@ -68,7 +68,7 @@ fn json_lines<'a>(
 }
 
 /// Maximum length of a target in the line of `curl`, so that the line is not cut on a screen of 1,280 pixels.
-const MAX_TARGET: usize = 20;
+const MAX_TARGET: usize = 10;
 
 /// A request with example values, to be written in several languages.
 struct SampleRequest {
@@ -217,7 +217,7 @@ impl SampleRequest {
         let data =
             if self.has_response_body { "\nconst data = await response.json();" } else { "" };
         format!(
-            "const url = \"{BASE_URL}{}\";\nconst response = await fetch(url{options});\nif (!response.ok) throw new Error(await \
+            "const url =\n  \"{BASE_URL}{}\";\nconst response = await fetch(url{options});\nif (!response.ok) throw new Error(await \
              response.text());{data}",
             self.target
         )
