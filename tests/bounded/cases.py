@@ -84,7 +84,7 @@ def lists(board: Board) -> Iterator[Case]:
         yield get(alice, path)
     for client in (alice, boss):
         for query in ("", "since=2000-01-01T00:00:00Z", "since=2100-01-01T00:00:00Z", f"after={board.event}"):
-            for topics in ("", "&topics=ping", "&topics=*,message.sent"):
+            for topics in ("", "&topics=post.updated", "&topics=*,message.sent"):
                 yield get(client, f"/x/events?limit=100&{query}{topics}")
     message = board.database.value(f"SELECT min(id) FROM message_copy WHERE owner_id = {board.alice_id}")
     yield get(alice, f"/messages/{message}")
@@ -256,7 +256,7 @@ def operations(board: Board) -> Iterator[Operation]:
     for name in ("list", "list --state awaiting_approval", "list --state deleted"):
         kind = "post" if "--state" in name else "thread"
         yield Operation(f"{kind} {name}", (kind, *name.split(), "--limit", "50"))
-    yield Operation("token usage", ("token", "usage", "--days", "30"))
+    yield Operation("token usage", ("token", "usage", "--days", "7"))
     yield Operation("restore a thread of random_hangul", ("post", "restore", hangul))
     yield Operation("restore a long thread", ("post", "restore", long_thread))
     yield Operation("approve a thread with approved replies", ("post", "approve", unpublished))
