@@ -731,10 +731,12 @@ fn erase(savepoint: &Savepoint<'_>, erased: &ErasedMember) -> Result<(), SqliteE
     }
     let find_events = ErasedMember::FIND_EVENTS_SQL.replace('$', "?");
     let mut find = savepoint.prepare(&find_events)?;
-    let rows = find.query_map([erased.event_pattern()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let events: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    // A history has fewer events than one call of the query returns.
+    let parameters = (erased.event_pattern(), 0);
+    let rows = find.query_map(parameters, |row| Ok((row.get("id")?, row.get("body")?)))?;
+    let events: Vec<(String, Option<String>)> = rows.collect::<Result<_, _>>()?;
     for (id, body) in events {
-        for statement in erased.of_event(&id, &body) {
+        for statement in erased.of_event(&id, &body.unwrap_or_default()) {
             run(statement)?;
         }
     }
