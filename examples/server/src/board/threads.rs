@@ -17,7 +17,6 @@ use super::markdown::BodyHtml;
 use super::polls::poll_rules;
 use super::posts::post_events::{EventScope, STARTED};
 use super::posts::post_insert::{self, PostInsert, PostTimes, TIMES, TimesParams};
-use super::posts::public_post::PublicPost;
 use super::settings::{BODY_MAX, POSTS_PER_HOUR, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
 use super::{polls, posts, rules};
@@ -182,13 +181,8 @@ pub async fn start(
     let started = thread_for(thread.clone(), actor);
     if first.state == ContentState::Visible {
         events.now = post.created_at;
-        let scope = EventScope {
-            thread,
-            forum_title,
-            actor: author,
-            post: Some(PublicPost::new(post, None)),
-        };
-        scope.record(events, STARTED)?;
+        let scope = EventScope { thread, forum_title, actor: author };
+        scope.record(events, STARTED, &post)?;
     }
     Ok(started)
 }

@@ -115,7 +115,7 @@ impl PollRow {
     ) -> BoardResult<InForum<Poll>> {
         if self.state == ContentState::Visible && events.has_readers {
             let thread = self.poll.thread_id.to_i64()?;
-            let scope = EventScope::load(tx, thread, None, events.actor).await?;
+            let scope = EventScope::load(tx, thread, events.actor).await?;
             events.record(|meta| event(meta, &self.poll, scope.context()))?;
         }
         Ok(self.into_in_forum())

@@ -23,7 +23,7 @@ use crate::board::access::visibility::{
 };
 use crate::board::db::{Connection, Dialects, Row, Transaction, bind};
 use crate::board::edit_rules::{PostChange, PostFacts};
-use crate::board::events::Command;
+use crate::board::events::{Command, EventRecorder};
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
@@ -254,7 +254,7 @@ impl PostView {
     }
 
     fn post(&self, row: &Row<'_>) -> BackendResult<Option<Post>> {
-        Ok(PublicPost::read(row)?.map(|post| self.show(post)))
+        Ok(PublicPost::maybe_read(row)?.map(|post| self.show(post)))
     }
 
     fn show(&self, PublicPost { mut post, answered }: PublicPost) -> Post {
@@ -379,8 +379,8 @@ pub async fn reply(
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
         events.now = post.post.created_at;
-        scope.add_reply(post);
-        scope.record(events, REPLIED)?;
+        scope.add_reply(&post.post);
+        scope.record(events, REPLIED, &post.post)?;
     }
     post_insert::insert_reply(tx, view.forum, &slot, new, Some(events)).await?;
     Ok(InForum::new(ForumId::from(view.forum), seen))
@@ -401,9 +401,16 @@ pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) ->
     Ok(post)
 }
 
+/// The texts of an edit that differ from the current ones.
+struct ChangedTexts<'a> {
+    title: Option<&'a str>,
+    body: Option<&'a String>,
+}
+
 /// A post that a member changes, with the rows that the change depends on.
 struct ChangedPost {
     item: PostRow,
+    post: PublicPost,
     scope: EventScope,
     oldest_edit: Option<Timestamp>,
     view: PostView,
@@ -432,9 +439,10 @@ impl ChangedPost {
         });
         let found = tx
             .first(&QUERY, &parameters, |row| {
-                let scope = EventScope::read_with_post(row)?;
+                let scope = EventScope::read(row)?;
                 Ok(Self {
                     item: PostRow::read(row)?,
+                    post: PublicPost::read(row)?,
                     oldest_edit: row.value("oldest_edit")?,
                     view: PostView::of(&scope.thread, actor, now)?,
                     scope,
@@ -443,11 +451,83 @@ impl ChangedPost {
             .await?
             .filter(|found| found.item.is_visible_to(actor))
             .ok_or(BoardError::PathNotFound)?;
-        let post = found.scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
-        match found.view.denial(change, &post.post) {
+        match found.view.denial(change, &found.post.post) {
             Some(denial) => Err(denial.error(texts)),
             None => Ok(found),
         }
+    }
+
+    /// Checks an edit, and returns the texts that it changes.
+    fn changed_texts<'a>(
+        &self,
+        edit: &'a PostUpdate,
+        actor: &Actor,
+        texts: &Texts,
+    ) -> BoardResult<ChangedTexts<'a>> {
+        rules::check_version(edit.expected_version, self.item.version, texts)?;
+        if edit.title.is_some() && !self.item.first {
+            let error = BoardError::validation("title", texts.title_of_reply);
+            return Err(error.with_reason("not_first_post"));
+        }
+        if let Some(reason) = &edit.reason {
+            rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
+        }
+        let title = edit
+            .title
+            .as_ref()
+            .filter(|title| title.trim() != self.scope.thread.title)
+            .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
+            .transpose()?;
+        let current_body = self.post.post.body.as_ref();
+        let body = edit.body.as_ref().filter(|body| current_body != Some(*body));
+        if let Some(body) = body {
+            rules::check_body(body, actor.settings.of(&BODY_MAX), texts)?;
+        }
+        Ok(ChangedTexts { title, body })
+    }
+
+    /// Changes the values that were loaded as the statements of an edit at the time `now` change the rows. `html` is that of
+    /// a new body.
+    fn set_edited(
+        &mut self,
+        ChangedTexts { title, body }: &ChangedTexts<'_>,
+        html: Option<&str>,
+        state: ContentState,
+        now: Timestamp,
+    ) {
+        if let Some(title) = *title {
+            self.scope.thread.title = title.into();
+            self.scope.thread.version += 1;
+        }
+        let post = &mut self.post.post;
+        post.state = state;
+        post.version += 1;
+        post.edited_at = Some(now);
+        post.edited_by = self.scope.actor.clone();
+        if let Some(body) = *body {
+            post.body = Some(body.clone());
+            post.body_html = html.map(str::to_owned);
+        }
+    }
+
+    fn record_edit(
+        &self,
+        events: &mut EventRecorder,
+        changed: &ChangedTexts<'_>,
+    ) -> BoardResult<()> {
+        let Self { item, post, scope, .. } = self;
+        if item.is_public() && changed.title.is_some() {
+            scope.record(events, THREAD_UPDATED, &post.post)?;
+        }
+        if item.is_public() && changed.body.is_some() {
+            scope.record(events, EDITED, &post.post)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the post as its member sees it, in its forum.
+    fn into_seen(self) -> InForum<Post> {
+        InForum::new(ForumId::from(self.item.forum), self.view.show(self.post))
     }
 }
 
@@ -459,75 +539,35 @@ pub async fn edit(
     edit: PostUpdate,
     html: Option<BodyHtml>,
 ) -> BoardResult<InForum<Post>> {
-    let ChangedPost { mut item, mut scope, oldest_edit, view } =
-        ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
-    let forum = ForumId::from(item.forum);
-    rules::check_version(edit.expected_version, item.version, texts)?;
-    if edit.title.is_some() && !item.first {
-        let error = BoardError::validation("title", texts.title_of_reply);
-        return Err(error.with_reason("not_first_post"));
-    }
-    if let Some(reason) = &edit.reason {
-        rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
-    }
-    let title = edit
-        .title
-        .as_ref()
-        .filter(|title| title.trim() != scope.thread.title)
-        .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
-        .transpose()?;
-    let current_body = scope.post.as_ref().and_then(|post| post.post.body.as_ref());
-    let body = edit.body.as_ref().filter(|body| current_body != Some(*body));
-    if let Some(body) = body {
-        rules::check_body(body, actor.settings.of(&BODY_MAX), texts)?;
-    }
+    let now = events.now;
+    let mut edited = ChangedPost::load(tx, actor, at, PostChange::Edit, now, texts).await?;
+    let changed = edited.changed_texts(&edit, actor, texts)?;
+    let ChangedTexts { title, body } = changed;
     if title.is_none() && body.is_none() {
-        let post = scope.post.ok_or(BoardError::PathNotFound)?;
-        return Ok(InForum::new(forum, view.show(post)));
+        return Ok(edited.into_seen());
     }
     let html =
         html.as_ref().filter(|_| body.is_some()).map(|html| html.as_str(texts)).transpose()?;
+    let item = &mut edited.item;
     let state = rules::edited_state(item.state, actor.groups);
-    let body_words = body.map(|body| search::body_words(body));
-    let title_words = title.map(search::title_words);
-    edit_limit::check(actor, oldest_edit, events.now, texts)?;
+    edit_limit::check(actor, edited.oldest_edit, now, texts)?;
     if title.is_some() || item.first && state != item.state {
         let parameters = bind! {
-            ":thread": item.thread, ":title": title, ":title_words": title_words, ":state": state.as_str(),
+            ":thread": item.thread, ":title": title, ":title_words": title.map(search::title_words),
+            ":state": state.as_str(),
         };
         tx.execute(EDIT_THREAD, parameters).await?;
     }
     let parameters = bind! {
         ":post": item.post, ":state": state.as_str(), ":body": body,
-        ":html": html, ":words": body_words,
-        ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
+        ":html": html, ":words": body.map(|body| search::body_words(body)),
+        ":now": now, ":editor": actor.member, ":reason": edit.reason,
     };
-    edit_limit::run_counted(tx, actor, events.now, vec![EDIT], parameters.to_vec()).await?;
+    edit_limit::run_counted(tx, actor, now, vec![EDIT], parameters.to_vec()).await?;
     item.count_state(tx, state, actor.access(item.forum).counts).await?;
-    if let Some(title) = title {
-        scope.thread.title = title.into();
-        scope.thread.version += 1;
-    }
-    let edited = scope.post.as_mut().ok_or(BoardError::PathNotFound)?;
-    let post = &mut edited.post;
-    post.state = state;
-    post.version += 1;
-    post.edited_at = Some(events.now);
-    post.edited_by = scope.actor.clone();
-    if body.is_some() {
-        post.body = body.cloned();
-        post.body_html = html.map(str::to_owned);
-    }
-    let seen = view.show(edited.clone());
-    if item.is_public() {
-        if title.is_some() {
-            scope.record(events, THREAD_UPDATED)?;
-        }
-        if body.is_some() {
-            scope.record(events, EDITED)?;
-        }
-    }
-    Ok(InForum::new(forum, seen))
+    edited.set_edited(&changed, html, state, now);
+    edited.record_edit(events, &changed)?;
+    Ok(edited.into_seen())
 }
 
 const EDIT: &str = "

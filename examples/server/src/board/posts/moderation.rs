@@ -4,8 +4,9 @@ use std::ops::ControlFlow::Continue;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
+use forum_api::webhook::Event;
 
-use super::post_events::{EDITED, EventScope, REPLY_RESTORED, THREAD_RESTORED, THREAD_UPDATED};
+use super::post_events::{EDITED, EventScope, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, Row, Transaction, bind};
@@ -250,9 +251,9 @@ pub async fn set_flag(
         return Err(BoardError::not_found(format!("unknown thread \"{thread}\"")));
     }
     if is_changed && events.has_readers {
-        let scope = EventScope::load(tx, thread, None, events.actor).await?;
+        let scope = EventScope::load(tx, thread, events.actor).await?;
         if scope.thread.state == ContentState::Visible {
-            scope.record(events, THREAD_UPDATED)?;
+            events.record(|meta| Event::thread_updated(meta, scope.context()))?;
         }
     }
     Ok(is_changed)

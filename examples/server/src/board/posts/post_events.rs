@@ -11,17 +11,16 @@ use crate::board::db::{Connection, Row, bind};
 use crate::board::events::EventRecorder;
 use crate::board::thread_row;
 
-/// A thread with the title of its forum, the member who changed it, and a post in it.
+/// A thread with the title of its forum, and the member who changed it.
 #[derive(Clone, Debug)]
 pub struct EventScope {
     pub thread: Thread,
     pub forum_title: String,
     pub actor: Option<Author>,
-    pub post: Option<PublicPost>,
 }
 
 impl EventScope {
-    /// Columns of a scope without a post.
+    /// Columns of a scope, besides those of its thread.
     pub const COLUMNS: &str = "forum.title AS forum_title, actor.id AS actor_id,
         actor.username AS actor_name, actor.avatar_url AS actor_avatar";
 
@@ -37,16 +36,38 @@ impl EventScope {
     pub async fn load(
         connection: &Connection<'_>,
         thread: i64,
-        post: Option<i64>,
         actor: Option<i64>,
     ) -> BoardResult<Self> {
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            format!(
+                "SELECT {}, {} FROM thread {} {} WHERE thread.id = :thread",
+                thread_row::COLUMNS,
+                EventScope::COLUMNS,
+                thread_row::JOINS,
+                EventScope::JOINS,
+            )
+        });
+        let parameters = bind! { ":thread": thread, ":actor": actor };
+        connection.first(&QUERY, parameters, Self::read).await?.ok_or(BoardError::PathNotFound)
+    }
+
+    /// Loads the scope and a post in one statement.
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if there is no such thread or post.
+    pub async fn load_with_post(
+        connection: &Connection<'_>,
+        thread: i64,
+        post: i64,
+        actor: Option<i64>,
+    ) -> BoardResult<(Self, PublicPost)> {
         static QUERY: LazyLock<String> =
             LazyLock::new(|| format!("SELECT {}", EventScope::with_post()));
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
         connection
-            .first(&QUERY, parameters, Self::read_with_post)
+            .first(&QUERY, parameters, |row| Ok((Self::read(row)?, PublicPost::read(row)?)))
             .await?
             .ok_or(BoardError::PathNotFound)
     }
@@ -54,7 +75,7 @@ impl EventScope {
     /// Returns the end of a query of a scope with the post `:post`: the columns, the joins and the condition.
     pub fn with_post() -> String {
         format!(
-            "{}, {}, {} FROM thread {} {} LEFT JOIN post ON post.id = :post {} WHERE thread.id = :thread",
+            "{}, {}, {} FROM thread {} {} JOIN post ON post.id = :post {} WHERE thread.id = :thread",
             thread_row::COLUMNS,
             Self::COLUMNS,
             public_post::COLUMNS,
@@ -64,45 +85,38 @@ impl EventScope {
         )
     }
 
-    /// Reads the columns of [`with_post`](Self::with_post).
-    pub fn read_with_post(row: &Row<'_>) -> BackendResult<Self> {
-        let scope = Self::read(row)?;
-        let post = PublicPost::read(row)?;
-        Ok(Self { post, ..scope })
-    }
-
-    /// Reads the columns of a thread and of a scope without a post.
+    /// Reads the columns of a thread and of a scope.
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             thread: thread_row::read_thread(row)?,
             forum_title: row.value("forum_title")?,
             actor: row.author(["actor_id", "actor_name", "actor_avatar"])?,
-            post: None,
         })
     }
 
-    /// Adds a visible reply of the actor to a thread that was loaded without a post.
-    pub fn add_reply(&mut self, reply: PublicPost) {
+    /// Adds a visible reply of the actor to a thread that was loaded before it.
+    pub fn add_reply(&mut self, reply: &Post) {
         self.thread.reply_count += 1;
-        self.thread.last_activity_at = reply.post.created_at;
-        self.thread.last_post = Some(LastPost::from(&reply.post));
-        self.post = Some(reply);
+        self.thread.last_activity_at = reply.created_at;
+        self.thread.last_post = Some(LastPost::from(reply));
     }
 
     pub fn context(&self) -> EventContext<'_> {
         EventContext::new(&self.thread, &self.forum_title).actor(self.actor.as_ref())
     }
 
-    /// Records the events of a change to the thread or to the post.
-    pub fn record(&self, events: &mut EventRecorder, kinds: PostEvents) -> BoardResult<()> {
+    /// Records the events of a change to the thread or to `post`.
+    pub fn record(
+        &self,
+        events: &mut EventRecorder,
+        kinds: PostEvents,
+        post: &Post,
+    ) -> BoardResult<()> {
         let context = self.context();
         for kind in kinds {
             match kind {
                 PostEventKind::Thread(event) => events.record(|meta| event(meta, context))?,
-                PostEventKind::Post(event) => {
-                    let post = self.post.as_ref().ok_or(BoardError::PathNotFound)?;
-                    events.record(|meta| event(meta, &post.post, context))?;
-                }
+                PostEventKind::Post(event) => events.record(|meta| event(meta, post, context))?,
             }
         }
         Ok(())

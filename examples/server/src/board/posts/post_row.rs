@@ -105,8 +105,9 @@ impl PostRow {
         published.retain(|post| *post != self.post);
         published.sort_unstable();
         for post in published {
-            let scope = EventScope::load(tx, self.thread, Some(post), events.actor).await?;
-            scope.record(events, REPLIED)?;
+            let (scope, reply) =
+                EventScope::load_with_post(tx, self.thread, post, events.actor).await?;
+            scope.record(events, REPLIED, &reply.post)?;
         }
         Ok(())
     }
@@ -140,8 +141,9 @@ impl PostRow {
             return Ok(());
         }
         let kinds = if self.first { thread } else { reply };
-        let scope = EventScope::load(tx, self.thread, Some(self.post), events.actor).await?;
-        scope.record(events, kinds)
+        let (scope, post) =
+            EventScope::load_with_post(tx, self.thread, self.post, events.actor).await?;
+        scope.record(events, kinds, &post.post)
     }
 
     /// Changes the state of the post at the time `now`, and updates the counters. For a first post, also changes the state of

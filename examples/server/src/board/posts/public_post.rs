@@ -53,12 +53,16 @@ impl AnsweredPost {
 
 impl PublicPost {
     /// Returns `None` if the row has no post.
-    pub fn read(row: &Row<'_>) -> BackendResult<Option<Self>> {
-        let Some(post_id) = row.maybe_id("post_id")? else {
-            return Ok(None);
-        };
+    pub fn maybe_read(row: &Row<'_>) -> BackendResult<Option<Self>> {
+        match row.maybe_id::<PostId>("post_id")? {
+            Some(_) => Self::read(row).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         let mut post = Post::new(
-            post_id,
+            row.id("post_id")?,
             row.id("post_thread_id")?,
             row.count("number")?,
             row.state("post_state")?,
@@ -70,7 +74,7 @@ impl PublicPost {
         post.body = row.value("body")?;
         post.body_html = row.value("body_html")?;
         post.version = row.value("post_version")?;
-        Ok(Some(Self::new(post, AnsweredPost::read(row)?)))
+        Ok(Self::new(post, AnsweredPost::read(row)?))
     }
 
     pub fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
