@@ -1,9 +1,10 @@
 //! The reference board as a fixture of the conformance suite.
 
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::conformance::{self, Audience, Capability, NewForum, Role};
 use forum_api::model::{ForumId, PostId, ThreadId};
+use forum_api::runtime::OsRandom;
 use forum_api::store::OutboxStore;
-use forum_api::test_util::audit_entry;
 
 use crate::board::access::permissions::AccessLists;
 use crate::board::db::TransactionFuture;
@@ -191,7 +192,11 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
-        Ok(self.board.erase(member.to_i64()?, false, audit_entry()).await?)
+        let action = AuditAction::from_static("member.erased");
+        let now = SystemClock.now();
+        let entry =
+            AuditActor::command_line(None).entry(&OsRandom, now, action, &member.to_string())?;
+        Ok(self.board.erase(member.to_i64()?, false, entry).await?)
     }
 }
 
