@@ -194,8 +194,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
         let action = AuditAction::from_static("member.erased");
         let now = SystemClock.now();
-        let entry =
-            AuditActor::command_line(None).entry(&OsRandom, now, action, &member.to_string())?;
+        let entry = AuditActor::command_line(None).entry(&OsRandom, now, action, member)?;
         Ok(self.board.erase(member.to_i64()?, false, entry).await?)
     }
 }
