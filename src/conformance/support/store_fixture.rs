@@ -15,6 +15,8 @@ use crate::webhook::Event;
 pub trait StoreFactory: Send + Sync {
     /// Creates empty stores. Each rule creates its own stores, which share no state with the stores of other rules.
     ///
+    /// The rules pass times of their own: stores in Postgres are created with `in_postgres_with` and `LeaseClock::Caller`.
+    ///
     /// # Errors
     /// If the stores cannot be created. The rule fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
