@@ -1,6 +1,6 @@
 //! Execution of statements by a database.
 
-use super::usage::UsageTable;
+use super::usage_table::UsageTable;
 use super::{ColumnResult, Columns, Statement, report_unreadable};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;

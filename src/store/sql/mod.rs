@@ -15,6 +15,7 @@ mod rows;
 mod statement;
 mod tokens;
 mod usage;
+mod usage_table;
 
 pub use columns::Columns;
 #[cfg(any(feature = "sqlite", feature = "tokio-postgres-0_7"))]
@@ -29,5 +30,5 @@ pub(super) use rows::{
 };
 pub(super) use statement::{Statement, Value};
 #[cfg(feature = "postgres")]
-pub(super) use usage::SUMS;
-pub(super) use usage::UsageTable;
+pub(super) use usage_table::SUMS;
+pub(super) use usage_table::UsageTable;
