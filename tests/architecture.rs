@@ -21,7 +21,7 @@ mod names;
 /// The modules in an order in which each imports only modules before it. Submodules that are listed count by themselves.
 #[rustfmt::skip]
 const MODULES: &[&str] = &[
-    "guide", "error", "driver_error", "lock", "mask_secrets", "build_error", "metrics", "scope", "model", "error_chain", "runtime", "tls", "task", "http_util", "html", "base62", "audit", "token", "host",
+    "guide", "error", "driver_error", "lock", "mask_secrets", "build_error", "scope", "model", "metrics", "error_chain", "runtime", "tls", "task", "http_util", "html", "base62", "audit", "token", "host",
     "webhook", "rate_limit", "store", "store::sql", "store::postgres", "store::sqlite", "store::redis",
     "environment", "token::issue", "webhook_admin", "worker", "operation", "feed", "api", "reference", "mcp", "panel", "test_util", "conformance",
 ];

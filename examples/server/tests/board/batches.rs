@@ -225,8 +225,8 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
         assert!(references.len() >= 15, "{references:?}");
         for reference in references {
             let (table, column) = reference.split_once('.').unwrap();
-            let count = format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}");
-            let count: i64 = demo.query_value(count.leak()).await;
+            let query = format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}");
+            let count: i64 = demo.query_value(query.leak()).await;
             let is_few = FEW.iter().any(|few| reference.starts_with(few));
             assert!(count == 0 || is_few, "{reference}: {count} rows");
         }
