@@ -221,8 +221,9 @@ def pages(board: Board) -> Iterator[Case]:
         f"webhooks/{board.endpoint}", "deliveries", "deliveries?state=dead", f"deliveries?endpoint={board.endpoint}",
         f"deliveries/{delivery}", "audit", "audit?actor=admin", "audit?search=x",
     ):
-        # As much as a write, because only administrators see the panel.
-        yield Case(f"page /panel/{path}", lambda _, path=path: signed_in.send("GET", f"/panel/{path}"), 5)
+        # As much as a write, because only administrators see the panel. The page of 30 days sums up 720 hours.
+        units = 10 if path == "usage?period=30d" else 5
+        yield Case(f"page /panel/{path}", lambda _, path=path: signed_in.send("GET", f"/panel/{path}"), units)
     for path in ("/", "/docs", "/sign-in", "/api/v1/openapi.json", "/health", "/ready"):
         yield Case(f"page {path}", lambda _, path=path: board.guest.send("GET", path), 1)
 
@@ -256,7 +257,8 @@ def operations(board: Board) -> Iterator[Operation]:
     for name in ("list", "list --state awaiting_approval", "list --state deleted"):
         kind = "post" if "--state" in name else "thread"
         yield Operation(f"{kind} {name}", (kind, *name.split(), "--limit", "50"))
-    yield Operation("token usage", ("token", "usage", "--days", "7"))
+    # The work is proportional to the number of hours.
+    yield Operation("token usage", ("token", "usage", "--days", "1"))
     yield Operation("restore a thread of random_hangul", ("post", "restore", hangul))
     yield Operation("restore a long thread", ("post", "restore", long_thread))
     yield Operation("approve a thread with approved replies", ("post", "approve", unpublished))

@@ -121,10 +121,11 @@ async fn posts_in_range(
         from.map_or(i64::MIN, Timestamp::as_millis),
         until.map_or(i64::MAX, Timestamp::as_millis),
     ];
+    // The condition of the index `post_by_age` on Postgres is `id > 0`.
     let find = "
         SELECT
-            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1) AS first,
-            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
+            (SELECT id FROM post WHERE created_at >= ?1 AND id > 0 ORDER BY created_at, id LIMIT 1) AS first,
+            (SELECT id FROM post WHERE created_at < ?2 AND id > 0 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
     connection
         .one(find, parameters, |row| {
             let first: Option<i64> = row.value("first")?;

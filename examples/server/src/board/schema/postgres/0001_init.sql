@@ -160,8 +160,9 @@ CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
 CREATE INDEX post_unpublished ON post (thread_id, state) WHERE NOT published;
--- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
-CREATE INDEX post_by_age ON post (created_at);
+-- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids. The condition, which all
+-- rows meet, keeps the index from pages of a thread: the planner would expect to find few rows of other threads in its order.
+CREATE INDEX post_by_age ON post (created_at) WHERE id > 0;
 
 -- Number of visible posts of each author in a thread, and the part of it that `member.post_count` includes: all while the
 -- thread is visible in a forum that members can read, and otherwise none.
