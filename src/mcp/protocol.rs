@@ -33,8 +33,6 @@ pub(super) enum Era {
     Modern,
 }
 
-impl Era {}
-
 /// Texts about the server that its results contain.
 #[derive(Clone, Debug)]
 pub(super) struct Description {
