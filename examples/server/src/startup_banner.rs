@@ -133,13 +133,19 @@ mod tests {
             new: None,
         };
         let text = banner.to_string();
-        for line in [
-            "API       http://127.0.0.1:8080/api/v1/forums",
-            "data      sqlite:forum.db",
-            "stop      Ctrl-C",
-        ] {
-            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
-        }
+        let lines = "\
+forum     http://127.0.0.1:8080/
+API       http://127.0.0.1:8080/api/v1/forums
+docs      http://127.0.0.1:8080/docs
+OpenAPI   http://127.0.0.1:8080/api/v1/openapi.json
+MCP       http://127.0.0.1:8080/mcp, for assistants and agents
+panel     http://127.0.0.1:8080/panel
+health    http://127.0.0.1:8080/health
+metrics   http://127.0.0.1:8080/metrics
+data      sqlite:forum.db
+stop      Ctrl-C
+sign-in   ";
+        assert!(text.starts_with(lines), "{text}");
         let last = text.lines().last().unwrap();
         assert!(last.starts_with("sign-in   admin, with the password"), "{text}");
         assert!(last.contains("`forum-server member password admin`"), "{text}");

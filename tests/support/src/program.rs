@@ -351,9 +351,11 @@ impl Server {
         (directory, log)
     }
 
-    /// Sends SIGTERM and waits for the end with status 0.
+    /// Sends SIGTERM and waits for the end with status 0. The server must not have logged an error.
     pub fn stop(self) -> ServerDirectory {
-        self.stop_with_log().0
+        let (directory, log) = self.stop_with_log();
+        assert!(!log.contains(" ERROR ") && !log.contains("\"ERROR\""), "{log}");
+        directory
     }
 }
 

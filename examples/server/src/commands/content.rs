@@ -166,3 +166,34 @@ impl ListItem for PostListing {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::model::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_is_listed_with_its_flags() {
+        for (pinned, locked, flags) in [
+            (false, false, "-"),
+            (true, false, "pinned"),
+            (false, true, "locked"),
+            (true, true, "pinned,locked"),
+        ] {
+            let thread = ThreadListing {
+                thread_id: 7.into(),
+                forum_id: 2.into(),
+                title: "Tea".into(),
+                author: None,
+                state: ContentState::Visible,
+                locked,
+                pinned,
+                reply_count: 3,
+                last_activity_at: Timestamp::from_millis(0),
+            };
+            let time = "1970-01-01T00:00:00.000Z";
+            assert_eq!(thread.cells(), ["7", "2", "visible", flags, "3", time, "(deleted)", "Tea"]);
+        }
+    }
+}

@@ -175,6 +175,8 @@ mod tests {
         let session = SessionId::parse(&id).unwrap();
         let plain = format!("forum_session={id}; HttpOnly; SameSite=Lax; Path=/");
         assert_eq!(Cookie::new(PLAIN).set(&session), plain);
+        let removed = "forum_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0";
+        assert_eq!(Cookie::new(PLAIN).remove(), removed);
         let secure = Cookie::new("https://board.example");
         assert_eq!(secure.set(&session), format!("__Host-{plain}; Secure"));
         let read = |name: &str| {

@@ -18,6 +18,31 @@ const OWN: [&str; 8] = [
 
 const POSTS: [&str; 5] = ["titlequux", "bodyquux", "replyquux", "formerquux", "deletedquux"];
 
+/// Actions of all audit entries after the erasure, except that of the deletion of the posts.
+const ACTIONS: [&str; 21] = [
+    "endpoint.added",
+    "endpoint.added",
+    "endpoint.added",
+    "endpoint.removed",
+    "endpoint.updated",
+    "forum.moderator_added",
+    "member.added",
+    "member.banned",
+    "member.banned",
+    "member.erased",
+    "member.unbanned",
+    "setting.changed",
+    "setting.changed",
+    "setting.changed",
+    "token.issued",
+    "token.issued",
+    "token.issued",
+    "token.issued",
+    "token.purged",
+    "token.revoked",
+    "token.revoked",
+];
+
 /// Returns all bytes of the files of a SQLite database, or all rows of all tables in Postgres, in lower case.
 fn read_stored(directory: &ServerDirectory) -> String {
     let text = if directory.is_in_postgres() {
@@ -167,6 +192,12 @@ fn an_erased_member_leaves_no_text_name_or_address() {
             ["action", "target", "details"].map(|key| entry[key].as_str().unwrap().to_owned())
         };
         let targets: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
+        let mut actions: Vec<_> = targets.iter().map(|[action, ..]| action.as_str()).collect();
+        actions.sort_unstable();
+        let deletion = with_posts.then_some("post.deleted");
+        let mut expected: Vec<_> = ACTIONS.into_iter().chain(deletion).collect();
+        expected.sort_unstable();
+        assert_eq!(actions, expected);
         for entry in [
             ["member.erased", &*id, ""],
             ["member.unbanned", &id, ""],

@@ -78,8 +78,12 @@ store_rules! {
         let deliveries = &fixture.webhooks.deliveries;
         check_eq!(deliveries.count_dead(Some(&endpoint.id)).await?, 5)?;
         check_eq!(deliveries.count_dead(None).await?, 6)?;
-        for expected in [2, 2, 1, 0] {
+        for (expected, batch) in [(2, &dead[..2]), (2, &dead[2..4]), (1, &dead[4..]), (0, &[][..])] {
             check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
+            for id in batch {
+                let progress = fixture.fetch_delivery(id).await?.0.progress;
+                check_eq!(progress.state, DeliveryState::Queued, "the oldest are queued first")?;
+            }
         }
         for (id, due_at) in dead.iter().zip(9..) {
             fixture.expect_progress(id, DeliveryProgress::queued(instant(due_at))).await?;

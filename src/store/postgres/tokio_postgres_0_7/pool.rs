@@ -256,3 +256,27 @@ pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, P
         PostgresError::from(error).of_statement()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_replaces_the_default_timeouts_of_a_connection() {
+        let seconds = Duration::from_secs;
+        for (query, has_standbys, connect, user) in [
+            ("", false, 5, 10),
+            ("", true, 2, 10),
+            ("?connect_timeout=7&tcp_user_timeout=8", true, 7, 8),
+        ] {
+            let url = format!("postgres://h/d{query}");
+            let config = config(&url, SslMode::Require, has_standbys).unwrap();
+            assert_eq!(config.get_connect_timeout(), Some(&seconds(connect)), "{url}");
+            assert_eq!(config.get_tcp_user_timeout(), Some(&seconds(user)), "{url}");
+            assert_eq!(config.get_application_name(), Some("forum-api"));
+            assert_eq!(config.get_ssl_mode(), SslMode::Require);
+            let session = config.get_target_session_attrs();
+            assert_eq!(session == TargetSessionAttrs::ReadWrite, has_standbys, "{url}");
+        }
+    }
+}

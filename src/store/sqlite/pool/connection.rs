@@ -133,4 +133,35 @@ mod tests {
         enable_wal(&connection).unwrap();
         assert!(OTHER.take().is_none(), "the log was enabled at once");
     }
+
+    #[test]
+    fn connections_have_the_settings_of_durable_writes_and_cheap_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = DatabasePath::File { path: directory.path().join("new.db"), create: true };
+        let settings = DatabaseSettings { cache_kib: 123, ..DatabaseSettings::default() };
+        let writer = writer(&path, &settings).unwrap();
+        let reader = reader(&path, &settings).unwrap();
+        // The value of the writer, and that of a reader.
+        for (name, of_writer, of_reader) in [
+            ("synchronous", 2, 2),
+            ("foreign_keys", 1, 1),
+            // The largest map that SQLite allows.
+            ("mmap_size", 0x7fff_0000, 0x7fff_0000),
+            ("journal_size_limit", 4 << 20, 4 << 20),
+            ("cache_size", -123, -123),
+            ("busy_timeout", 5_000, 5_000),
+            ("query_only", 0, 1),
+            ("temp_store", 2, 0),
+            ("wal_autocheckpoint", 0, 1_000),
+        ] {
+            let value = |connection: &Connection| -> i64 {
+                connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+            };
+            assert_eq!([&writer, &reader].map(value), [of_writer, of_reader], "{name}");
+        }
+        for connection in [writer, reader] {
+            let plans_are_stable = connection.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG);
+            assert!(plans_are_stable.unwrap());
+        }
+    }
 }
