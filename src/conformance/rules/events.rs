@@ -106,16 +106,23 @@ board_rules! {
         Ok(())
     }
 
-    /// The deletion of an approved reply emits `post.deleted`, also while an edit of the reply awaits approval.
-    async fn a_deletion_of_an_edited_reply_emits_an_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { reply, .. } = recorded_thread(suite).await?;
+    /// The deletion of an approved reply or thread emits `post.deleted` or `thread.deleted`, also while an edit awaits approval.
+    async fn a_deletion_of_an_edited_post_emits_an_event(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let reply = suite.post(&nora, &reply.thread_id).await?;
         suite.fixture.approve(&reply.post_id).await?;
         nora.edit(&reply, "Other words").await.expect_ok()?;
         suite.recorded().await?;
-        suite.admin("ada").await?.delete_post(&reply).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await
+        let ada = suite.admin("ada").await?;
+        ada.delete_post(&reply).await.expect_ok()?;
+        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await?;
+        let first = suite.thread(&nora, &forum).await?;
+        suite.fixture.approve(&first.post_id).await?;
+        nora.edit(&first, "Other words").await.expect_ok()?;
+        suite.recorded().await?;
+        ada.delete_post(&first).await.expect_ok()?;
+        suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread_id).await
     }
 
     /// The deletion of a first post emits `thread.deleted`, and its restoration `thread.restored`. The replies of the

@@ -171,7 +171,7 @@ impl PostRow {
     }
 
     /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public. Also records
-    /// it for a reply that was public until an edit that awaits approval: who received its events would keep it otherwise.
+    /// it for a post that was public until an edit that awaits approval: who received its events would keep it otherwise.
     pub async fn delete(
         &mut self,
         tx: &Transaction<'_>,
@@ -179,9 +179,8 @@ impl PostRow {
         on_profiles: bool,
     ) -> BoardResult<()> {
         let awaits_approval_of_edit = self.published
-            && !self.first
-            && (self.state, self.thread_state)
-                == (ContentState::AwaitingApproval, ContentState::Visible);
+            && self.state == ContentState::AwaitingApproval
+            && (self.first || self.thread_state == ContentState::Visible);
         let is_known = self.is_public() || awaits_approval_of_edit;
         self.set_state(tx, ContentState::Deleted, events.now, on_profiles).await?;
         if is_known {
