@@ -7,7 +7,8 @@ SELECT current_setting('server_encoding'), (
         ('idle_in_transaction_session_timeout', '20s'),
         ('transaction_timeout', '0'), -- since Postgres 17
         ('lock_timeout', '0'),
-        ('idle_session_timeout', '0')
+        ('idle_session_timeout', '0'),
+        ('jit', 'off') -- compiling a statement takes longer than running it
     ) AS needed (name, value) USING (name)
     WHERE source <> 'client' OR name = 'default_transaction_isolation'
 )
