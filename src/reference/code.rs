@@ -67,9 +67,6 @@ fn json_lines<'a>(
     }
 }
 
-/// Maximum length of a target in the line of `curl`, so that the line is not cut on a screen of 1,280 pixels.
-const MAX_TARGET: usize = 10;
-
 /// A request with example values, to be written in several languages.
 struct SampleRequest {
     method: String,
@@ -164,14 +161,12 @@ impl SampleRequest {
     }
 
     fn curl(&self) -> String {
-        let mut lines = Vec::new();
-        let url = format!("'{BASE_URL}{}'", self.target);
-        match &*self.method {
-            "GET" if self.target.len() <= MAX_TARGET => lines.push(format!("curl {url}")),
-            "GET" => lines.extend(["curl".into(), url]),
-            // The URL is long enough for a line of its own.
-            method => lines.extend([format!("curl -X {method}"), url]),
-        }
+        let command = match &*self.method {
+            "GET" => "curl".into(),
+            method => format!("curl -X {method}"),
+        };
+        // The URL has a line of its own, so that no line is cut on a screen of 1,280 pixels.
+        let mut lines = vec![command, format!("'{BASE_URL}{}'", self.target)];
         if self.sends_token {
             lines.push("-H \"Authorization: Bearer $FORUM_TOKEN\"".into());
         }

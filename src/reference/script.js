@@ -377,7 +377,7 @@ function showSamples(form) {
 }
 
 function curl({ method, url, headers, body, json }) {
-    const lines = method === "GET" ? [`curl ${shell(url)}`] : [`curl -X ${method}`, shell(url)];
+    const lines = [method === "GET" ? "curl" : `curl -X ${method}`, shell(url)];
     for (const [name, value] of headers) {
         lines.push(`-H ${value.curl ? `"${name}: ${value.curl}"` : shell(`${name}: ${value}`)}`);
     }
@@ -399,7 +399,9 @@ function typescript({ method, url, headers, body, json, returnsBody }) {
     else if (body !== undefined) options.push(`body: ${JSON.stringify(body)}`);
     const second = options.length > 0 ? `, {\n  ${options.join(",\n  ")},\n}` : "";
     const data = returnsBody ? "\nconst data = await response.json();" : "";
-    return `const response = await fetch(${JSON.stringify(url)}${second});
+    return `const url =
+  ${JSON.stringify(url)};
+const response = await fetch(url${second});
 if (!response.ok) throw new Error(await response.text());${data}`;
 }
 
