@@ -198,7 +198,9 @@ const FEW: [&str; 4] = ["forum_moderator", "member_edit", "session", "member_ign
 #[tokio::test]
 async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_removes_the_account() {
     for with_posts in [false, true] {
-        let demo = Demo::new().await;
+        // The catalogue of SQLite names the references.
+        let storage = Backend::Memory.create_storage().await;
+        let demo = Demo::in_storage(storage, Language::English).await;
         add_members(&demo, 250).await;
         demo.sql(ROWS_OF_BOB).await;
         let bob = demo.id("bob").await;
