@@ -1,69 +1,50 @@
 -- Counts the latest deliveries of each endpoint with an attempt by result, and finds the last of them.
 SELECT stats.*, delivery.state, attempt.at, attempt.status
 FROM (
-    SELECT endpoint.id, (
-        SELECT count(*) FILTER (WHERE state = 'delivered') FROM (
-            SELECT state FROM (
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'dead' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'gone' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            ) ORDER BY created_at DESC LIMIT ?2)
-    ) AS delivered, (
-        SELECT count(*) FILTER (WHERE state <> 'delivered') FROM (
-            SELECT state FROM (
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'dead' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            UNION ALL
-            SELECT * FROM (
-                SELECT state, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'gone' AND created_at > ?1
-                ORDER BY created_at DESC, id DESC LIMIT ?2)
-            ) ORDER BY created_at DESC LIMIT ?2)
-    ) AS failed, (
+    SELECT endpoint.id,
+        count(*) FILTER (WHERE counted.state = 'delivered') AS delivered,
+        count(*) FILTER (WHERE counted.state <> 'delivered') AS failed,
+        (
+            SELECT id FROM (
+                SELECT * FROM (
+                    SELECT id, created_at FROM forum_api_deliveries delivery
+                    WHERE delivery.endpoint = endpoint.id AND state = 'delivered' ORDER BY created_at DESC, id DESC LIMIT 1)
+                UNION ALL SELECT * FROM (
+                    SELECT id, created_at FROM forum_api_deliveries delivery
+                    WHERE delivery.endpoint = endpoint.id AND state = 'retrying' ORDER BY created_at DESC, id DESC LIMIT 1)
+                UNION ALL SELECT * FROM (
+                    SELECT id, created_at FROM forum_api_deliveries delivery
+                    WHERE delivery.endpoint = endpoint.id AND state = 'dead' ORDER BY created_at DESC, id DESC LIMIT 1)
+                UNION ALL SELECT * FROM (
+                    SELECT id, created_at FROM forum_api_deliveries delivery
+                    WHERE delivery.endpoint = endpoint.id AND state = 'gone' ORDER BY created_at DESC, id DESC LIMIT 1)
+            ) ORDER BY created_at DESC, id DESC LIMIT 1
+        ) AS last
+    FROM forum_api_endpoints endpoint
+    LEFT JOIN forum_api_deliveries counted ON counted.id IN (
         SELECT id FROM (
             SELECT * FROM (
                 SELECT id, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' ORDER BY created_at DESC, id DESC LIMIT 1)
-            UNION ALL SELECT * FROM (
+                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
                 SELECT id, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' ORDER BY created_at DESC, id DESC LIMIT 1)
-            UNION ALL SELECT * FROM (
+                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
                 SELECT id, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'dead' ORDER BY created_at DESC, id DESC LIMIT 1)
-            UNION ALL SELECT * FROM (
+                WHERE delivery.endpoint = endpoint.id AND state = 'dead' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+            UNION ALL
+            SELECT * FROM (
                 SELECT id, created_at FROM forum_api_deliveries delivery
-                WHERE delivery.endpoint = endpoint.id AND state = 'gone' ORDER BY created_at DESC, id DESC LIMIT 1)
-        ) ORDER BY created_at DESC, id DESC LIMIT 1
-    ) AS last
-    FROM forum_api_endpoints endpoint
+                WHERE delivery.endpoint = endpoint.id AND state = 'gone' AND created_at > ?1
+                ORDER BY created_at DESC, id DESC LIMIT ?2)
+        ) ORDER BY created_at DESC, id DESC LIMIT ?2
+    )
+    GROUP BY endpoint.id
 ) stats
 LEFT JOIN forum_api_deliveries delivery ON delivery.id = stats.last
 LEFT JOIN forum_api_attempts attempt ON attempt.delivery = stats.last
