@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::ReferenceBoard;
 use super::db::{BoardDatabase, Change, Connection, Row, Transaction, Writer, bind};
-use super::removal::ContentOfMember;
+use super::removal::{ContentOfMember, restored_meanwhile};
 use super::{accounts, locks};
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
@@ -202,8 +202,7 @@ async fn check_erasable(
     accounts::check_not_last_administrator(connection, member, &name).await?;
     let find_post = "SELECT 1 FROM post WHERE author_id = ?1 AND state <> 'deleted' LIMIT 1";
     if with_posts && connection.any(find_post, bind![member]).await? {
-        let reason = "a post of the member was restored meanwhile; run the command again";
-        return Err(BoardError::conflict(reason));
+        return Err(restored_meanwhile());
     }
     Ok(name)
 }

@@ -106,8 +106,7 @@ impl ContentOfMember {
             SELECT 1 FROM thread
             WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND state <> 'deleted' LIMIT 1";
         if tx.any(is_restored, bind![threads]).await? {
-            let reason = "a post of the member was restored meanwhile; run the command again";
-            return Err(BoardError::conflict(reason));
+            return Err(restored_meanwhile());
         }
         for statement in PARTS_OF_THREADS {
             let parameters = bind! { ":threads": threads, ":rows": MAX_ROWS };
@@ -120,6 +119,11 @@ impl ContentOfMember {
         }
         Ok(true)
     }
+}
+
+/// Returns the error of an erasure with posts if one of them is not deleted.
+pub fn restored_meanwhile() -> BoardError {
+    BoardError::conflict("a post of the member was restored meanwhile; run the command again")
 }
 
 /// Maximum number of threads that a batch removes.
@@ -205,8 +209,7 @@ async fn remove_replies(tx: &Transaction<'_>, thread: i64) -> BoardResult<bool> 
     LockTarget::Thread(thread).lock(tx, None).await?;
     let is_restored = "SELECT 1 FROM thread WHERE id = ?1 AND state <> 'deleted'";
     if tx.any(is_restored, bind![thread]).await? {
-        let reason = "a post of the member was restored meanwhile; run the command again";
-        return Err(BoardError::conflict(reason));
+        return Err(restored_meanwhile());
     }
     let find_replies = "
         SELECT id, state = 'visible' AS is_counted FROM post
@@ -228,18 +231,22 @@ async fn remove_replies(tx: &Transaction<'_>, thread: i64) -> BoardResult<bool> 
     Ok(false)
 }
 
+/// Removes those of the messages `:messages` of which no other member than `:member` has a copy.
+const UNSHARED_MESSAGES: &str = "
+    DELETE FROM message
+    WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages))
+        AND NOT EXISTS (
+            SELECT 1 FROM message_copy
+            WHERE message_copy.message_id = message.id AND message_copy.owner_id <> :member
+        )";
+
 /// Removes messages in the folders of a member. Returns `false` if there are none.
 async fn remove_messages(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
     const STATEMENTS: [&str; 2] = [
         "DELETE FROM message_copy WHERE owner_id = :member AND message_id IN (
             SELECT CAST(value AS BIGINT) FROM json_each(:messages)
         )",
-        "DELETE FROM message
-        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages))
-            AND NOT EXISTS (
-                SELECT 1 FROM message_copy
-                WHERE message_copy.message_id = message.id AND message_copy.owner_id <> :member
-            )",
+        UNSHARED_MESSAGES,
     ];
     let find = "SELECT message_id FROM message_copy WHERE owner_id = ?1 LIMIT ?2";
     let messages: Vec<i64> =
@@ -255,23 +262,20 @@ async fn remove_messages(tx: &Transaction<'_>, member: i64) -> BoardResult<bool>
 /// Removes the member as the sender of messages that others have. Returns `false` if there are none.
 async fn remove_sender(tx: &Transaction<'_>, member: i64) -> BoardResult<bool> {
     const STATEMENTS: [&str; 2] = [
-        "DELETE FROM message
-        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages))
-            AND NOT EXISTS (
-                SELECT 1 FROM message_copy
-                WHERE message_copy.message_id = message.id AND message_copy.owner_id <> :member
-            )",
+        UNSHARED_MESSAGES,
         "UPDATE message SET sender_id = NULL
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:messages)) AND sender_id = :member",
     ];
     let find = "SELECT id FROM message WHERE sender_id = ?1 LIMIT ?2";
     let messages: Vec<i64> = tx.all(find, bind![member, MAX_ROWS], |row| row.value("id")).await?;
-    let messages_json = json(&messages)?;
-    for statement in STATEMENTS {
-        let parameters = bind! { ":member": member, ":messages": messages_json };
-        tx.execute(statement, parameters).await?;
+    if messages.is_empty() {
+        return Ok(false);
     }
-    Ok(!messages.is_empty())
+    let messages = json(&messages)?;
+    for statement in STATEMENTS {
+        tx.execute(statement, bind! { ":member": member, ":messages": messages }).await?;
+    }
+    Ok(true)
 }
 
 /// Removes the member from threads of others in which the member wrote. Returns `false` if there are none.
