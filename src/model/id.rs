@@ -61,6 +61,10 @@ const fn is_id_text(mut text: &[u8]) -> bool {
 /// Regular expression of an id, without look-ahead, which not every engine has.
 pub(crate) const ID_PATTERN: &str = "^([A-Za-z0-9_]|[A-Za-z0-9_-]{2,64})$";
 
+/// The last sentence of the description of each id in the OpenAPI document.
+pub(crate) const ID_CHARACTERS: &str =
+    "It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, and is not `-`.";
+
 /// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`, and `-`, which is reserved for paths.
 pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
     let is_valid = (1..=64).contains(&text.len()) && is_id_text(text.as_bytes()) && text != "-";
@@ -125,7 +129,7 @@ fn schema(description: &str, example: &str) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": ID_PATTERN,
-        "description": format!("{description} It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, and is not `-`."),
+        "description": format!("{description} {ID_CHARACTERS}"),
         "examples": [example],
     })
 }

@@ -66,6 +66,8 @@ pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList};
 pub(crate) use id::ID;
+#[cfg(feature = "reference")]
+pub(crate) use id::ID_CHARACTERS;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
     PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,

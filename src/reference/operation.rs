@@ -10,6 +10,7 @@ use super::schema::{
     enumeration, example, field_table, parameter_example, parameter_schema, parameter_table, plain,
     simple_type, type_name,
 };
+use crate::api::openapi::states_scope_and_cost;
 
 /// Renders an operation: description and request on the left; samples, form and responses on the right.
 pub(super) fn operation<'a>(
@@ -179,12 +180,7 @@ fn heading(operation: &Operation<'_>) -> Markup {
 /// scope and cost, which [`facts`] states.
 fn description(operation: &Operation<'_>) -> Markup {
     let summary = operation.text("summary");
-    let is_other = |paragraph: &&str| {
-        let is_of_scope = paragraph.starts_with("Requires a token with the scope `")
-            || paragraph
-                .starts_with("Requires no token. If you send a token, it must have the scope");
-        !is_of_scope || !paragraph.contains(". Costs ")
-    };
+    let is_other = |paragraph: &&str| !states_scope_and_cost(paragraph);
     let paragraphs = operation.text("description").split("\n\n").filter(is_other);
     let text = &*paragraphs.collect::<Vec<_>>().join("\n\n");
     let is_repeated = text.starts_with(summary.trim_end_matches('.'));

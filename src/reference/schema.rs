@@ -7,10 +7,7 @@ use serde_json::{Map, Value};
 
 use super::document::{Document, entries, items, slug};
 use super::markdown::inline_markdown;
-
-/// Sentence at the end of the descriptions of ids.
-const CHARACTERS_OF_IDS: &str =
-    " It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, and is not `-`.";
+use crate::model::ID_CHARACTERS;
 
 /// Maximum depth of nested schemas. Schemas can be circular.
 const MAX_DEPTH: usize = 8;
@@ -107,9 +104,10 @@ pub(super) fn header_table<'a>(
 fn described<'a>(document: &Document<'a>, schema: &'a Value, text: &str) -> Markup {
     let default = document
         .resolved_field(schema, "default")
-        .map(|value| format!(" Default: `{}`.", plain(value)));
-    let repeated = default.iter().map(String::as_str).chain([CHARACTERS_OF_IDS]);
-    let mut shortened = repeated.filter_map(|sentence| text.strip_suffix(sentence));
+        .map(|value| format!("Default: `{}`.", plain(value)));
+    let repeated = default.iter().map(String::as_str).chain([ID_CHARACTERS]);
+    let mut shortened =
+        repeated.filter_map(|sentence| text.strip_suffix(sentence)?.strip_suffix(' '));
     inline_markdown(shortened.next().unwrap_or(text))
 }
 

@@ -12,6 +12,8 @@ mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::components::Components;
+#[cfg(feature = "reference")]
+pub(crate) use self::operation::states_scope_and_cost;
 pub(crate) use self::schemas::strip_null;
 use super::ApiSettings;
 use crate::api::endpoints::{no_board, served_operations};

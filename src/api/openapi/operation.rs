@@ -68,6 +68,19 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     operation
 }
 
+/// Beginnings of the paragraph about scope and cost in the description of an operation: for one that requires a token, and for
+/// one that does not.
+const SCOPE_RULES: [&str; 2] = [
+    "Requires a token with the scope",
+    "Requires no token. If you send a token, it must have the scope",
+];
+
+/// Returns whether a paragraph of the description of an operation is the one about its scope and its cost.
+#[cfg(feature = "reference")]
+pub(crate) fn states_scope_and_cost(paragraph: &str) -> bool {
+    SCOPE_RULES.iter().any(|rule| paragraph.starts_with(rule)) && paragraph.contains(". Costs ")
+}
+
 fn description(
     spec: &OperationSpec,
     needs_token: bool,
@@ -76,12 +89,9 @@ fn description(
 ) -> String {
     let OperationSpec { notes, scope, cost, .. } = spec;
     let unit = if *cost == 1 { "unit" } else { "units" };
-    let token = if needs_token {
-        "Requires a token with the scope"
-    } else {
-        "Requires no token. If you send a token, it must have the scope"
-    };
-    let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
+    let [with_token, without_token] = SCOPE_RULES;
+    let rule = if needs_token { with_token } else { without_token };
+    let rules = format!("{rule} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(field_scope, scopes);
     let parts = [*notes, &rules, &field];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
