@@ -49,8 +49,9 @@ store_rules! {
     async fn a_token_that_is_often_used_in_one_hour_is_found(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         for hour in 0..3 {
-            let others = (1..=4).map(|number| usage(hour, 10 * (hour as u64 + 1) + number, number));
-            let others: Vec<_> = others.collect::<TestResult<_>>()?;
+            let others: Vec<_> = (1..=4)
+                .map(|number| usage(hour, 10 * (hour as u64 + 1) + number, number))
+                .collect::<TestResult<_>>()?;
             store.add_token_usage(&others).await?;
         }
         store.add_token_usage(&[usage(1, 1, 100)?, usage(2, 1, 1)?]).await?;
