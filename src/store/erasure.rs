@@ -31,11 +31,11 @@ impl ErasureStatement {
 /// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL) until it returns no row, and for each body the statements of
 ///    [`of_event`](Self::of_event).
 ///
-/// On a large board, this transaction takes long. A host that does not let other writes wait bans the account and runs the
-/// most part before, in short transactions, which can be repeated after a crash: each of [`batches`](Self::batches) until it
-/// changes no row, [`other_responses`](Self::other_responses) of the spans of time that
-/// [`NEXT_RESPONSES_SQL`](Self::NEXT_RESPONSES_SQL) returns, and the events. The transaction that
-/// removes the account then begins with the events and the responses that are later.
+/// On a large board, this transaction can take minutes. To keep it short, a host first bans the account, and then removes most
+/// rows in short transactions, which can be repeated after a crash: each of [`batches`](Self::batches) until it changes no
+/// row, [`other_responses`](Self::other_responses) for each span of time up to the one that
+/// [`NEXT_RESPONSES_SQL`](Self::NEXT_RESPONSES_SQL) returns, and the statements of the events. The transaction that removes
+/// the account is then left with the later responses ([`statements_since`](Self::statements_since)) and events.
 ///
 /// On Postgres a worker that fans out or sends the same events can cause a deadlock: run the transaction again if it ends
 /// with the code `40P01`.
@@ -227,7 +227,7 @@ const OWN_RESPONSES_BATCH: &str = "
         WHERE namespace IN (SELECT lookup FROM forum_api_tokens WHERE owner = $1) LIMIT 100
     )";
 
-/// SQLite numbers the parameters in the order of the text.
+/// The parameters are numbered in the order in which they occur, as SQLite numbers them.
 const OTHER_RESPONSES: &str = "
     UPDATE forum_api_idempotency_keys
     SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL

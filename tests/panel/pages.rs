@@ -33,7 +33,8 @@ fn assert_is_passive(page: &Response, path: &str) {
     }
 }
 
-/// Returns the paths of all pages, with the ids of the content of the fixture.
+/// Returns the paths of all pages, with the ids of the content of the fixture. Reads the router's source, because its table is
+/// private.
 async fn page_paths(fixture: &PanelFixture) -> Vec<String> {
     let list = fixture.get("/panel/audit?action=token.issued").await;
     let entry = list.after("href=\"/panel/audit/").to_owned();
