@@ -80,6 +80,8 @@ pub(crate) struct DeliveryFacts {
     lease: Option<Lease>,
     /// `true` if a worker recorded that sending begins, and no result.
     is_begun: bool,
+    /// Number of leases under which each process recorded that sending begins, without an attempt yet.
+    unsent: BTreeMap<ProcessId, u32>,
 }
 
 struct Lease {
@@ -91,7 +93,8 @@ struct Lease {
     /// Order of the record that sending begins.
     begun: Option<u64>,
     sends: u32,
-    reply: Option<(Reply, Timestamp)>,
+    /// One reply. If clocks differ, also those to attempts of the process under its earlier leases.
+    replies: Vec<(Reply, Timestamp)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,7 +352,11 @@ impl Journal {
             facts.record(|| format!("{process:?} sends {id}"));
             let result = facts.check_sent(process, &id, request, now);
             facts.check(result.map_err(|fault| format!("{fault}: {id} by {process:?}")));
-            let lease = facts.lease(&id).filter(|lease| lease.process == process)?;
+            let delivery = facts.deliveries.get_mut(&id)?;
+            if let Some(unsent) = delivery.unsent.get_mut(&process) {
+                *unsent = unsent.saturating_sub(1);
+            }
+            let lease = delivery.lease.as_mut().filter(|lease| lease.process == process)?;
             lease.sends += 1;
             Some(lease.id)
         })
@@ -366,7 +373,7 @@ impl Journal {
             let id = delivery_id(request);
             facts.record(|| format!("{id} got {reply:?}"));
             if let Some(lease) = facts.lease(&id).filter(|lease| Some(lease.id) == lease_id) {
-                lease.reply = Some((reply, now));
+                lease.replies.push((reply, now));
             }
         });
     }
@@ -475,7 +482,7 @@ impl Facts {
             order,
             begun: None,
             sends: 0,
-            reply: None,
+            replies: Vec::new(),
         });
         let result = require(is_committed, || "an event is delivered after its commit".into())
             .and_then(|()| require(is_pending, || "a finished delivery is not claimed".into()))
@@ -514,6 +521,10 @@ impl Facts {
         let lease = delivery.lease.as_mut().filter(|lease| lease.id == claimed.lease_id);
         let is_current = lease.is_some();
         if let Some(lease) = lease {
+            // A call whose result is lost is repeated.
+            if lease.begun.is_none() {
+                *delivery.unsent.entry(lease.process).or_default() += 1;
+            }
             lease.begun = lease.begun.or(Some(order));
             delivery.is_begun = true;
         }
@@ -538,7 +549,13 @@ impl Facts {
         let Some(begun) = lease.begun else {
             return Err("sending is recorded before it begins".into());
         };
-        require(lease.sends == 0, || "one lease permits one attempt".into())?;
+        // A clock that was behind can take an earlier lease of the process for valid.
+        let is_permitted = if self.clocks_differ {
+            delivery.unsent.get(&process).is_some_and(|unsent| *unsent > 0)
+        } else {
+            lease.sends == 0
+        };
+        require(is_permitted, || "one lease permits one attempt".into())?;
         let is_valid = now < lease.claimed.lease_expires_at;
         require(self.clocks_differ || is_valid, || "a lease is valid when sending begins".into())?;
         let is_pending = delivery.state.is_none_or(DeliveryState::is_pending);
@@ -603,11 +620,8 @@ impl Facts {
             }));
         };
         let expected = expected_progress(&lease, delivery.attempts);
-        let is_expected = (progress.state, progress.attempts) == expected;
-        let from = match lease.reply {
-            Some((_, at)) => at,
-            None => lease.claimed_at,
-        };
+        let is_expected = expected.contains(&(progress.state, progress.attempts));
+        let from = lease.replies.last().map_or(lease.claimed_at, |(_, at)| *at);
         let is_delayed = progress.due_at.is_none_or(|due_at| {
             let least = Duration::from_secs(30) * 2u32.pow(progress.attempts.saturating_sub(1));
             let most = least.mul_f64(1.2) + Duration::from_millis(1);
@@ -722,20 +736,23 @@ fn is_running(window: &WindowState, budget: Budget, now: Timestamp) -> bool {
     now < window.ends_at && begins_at <= now.saturating_add(TOLERANCE)
 }
 
-/// Returns state and attempts after an attempt (`docs/protocol.md`, section 13.11).
-fn expected_progress(lease: &Lease, attempts: u32) -> (DeliveryState, u32) {
+/// Returns state and attempts after an attempt (`docs/protocol.md`, section 13.11): one pair for each reply that can be the
+/// one to this attempt.
+fn expected_progress(lease: &Lease, attempts: u32) -> Vec<(DeliveryState, u32)> {
     use DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
     if lease.begun.is_none() && !lease.claimed.previous_lease_expired {
-        return (Withheld, attempts);
+        return vec![(Withheld, attempts)];
     }
     let attempts = attempts + 1;
-    let state = match lease.reply.map(|(reply, _)| reply) {
+    let state = |reply| match reply {
         Some(Reply::Status(200..=299)) => Delivered,
         Some(Reply::Status(410)) => Gone,
         _ if attempts >= 6 => Dead,
         _ => Retrying,
     };
-    (state, attempts)
+    let has_silent = lease.replies.is_empty() || lease.replies.len() < lease.sends as usize;
+    let replies = lease.replies.iter().map(|(reply, _)| Some(*reply));
+    replies.chain(has_silent.then_some(None)).map(|reply| (state(reply), attempts)).collect()
 }
 
 fn delivery_id(request: &SignedRequest) -> DeliveryId {
