@@ -260,7 +260,9 @@ async fn a_schema_with_circular_references_is_rendered() {
                 "schema": { "$ref": "#/components/schemas/Tree" } } } } } } } },
         "components": { "schemas": {
             "Tree": { "type": "object", "properties": { "parent": { "$ref": "#/components/schemas/Tree" },
-                "children": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } } } },
+                "children": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } },
+                "either": { "$ref": "#/components/schemas/Either" } } },
+            "Either": { "anyOf": [{ "$ref": "#/components/schemas/Either" }, { "type": "null" }] },
             "Loop": { "$ref": "#/components/schemas/Loop" },
         } },
     }))

@@ -117,7 +117,8 @@ impl Attempt<'_> {
     }
 
     /// Returns the end of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
-    /// delivery, within the bounds of the backoff, so the delays double without a counter.
+    /// delivery, within the bounds of the backoff, so the delays double without a counter. It does not exceed the longest
+    /// delay after an attempt, beyond which a due time counts as that of a clock that was ahead.
     fn decryption_failed(&self, error: &BackendError) -> AttemptEnd {
         let now = self.context.now();
         let backoff = &self.context.settings.backoff;

@@ -79,9 +79,10 @@ impl WorkerSettings {
         (self.max_in_flight / 2).max(1)
     }
 
-    /// Longest times between now and the due time of a pending delivery.
+    /// Longest times between now and the due time of a pending delivery. The longest delay is that before the sixth attempt,
+    /// which can be shorter than [`Backoff::max`].
     pub fn due_time_limits(&self) -> DueTimeLimits {
-        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff.max }
+        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff.longest() }
     }
 
     /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send

@@ -37,6 +37,7 @@ pub fn admin(
 /// Returns settings of a worker with these limits of due times.
 pub fn due_settings(due: &DueOptions) -> WorkerSettings {
     let mut settings = WorkerSettings::default();
+    settings.backoff.initial = due.webhook_initial_backoff;
     settings.backoff.max = due.webhook_max_backoff;
     let step_timeout = due.webhook_timeout.mul_f64(STEP_FACTOR);
     settings.step_timeout = settings.step_timeout.max(step_timeout);
@@ -57,7 +58,6 @@ pub fn start(
     transport_settings.attempt_timeout = timeout;
     let transport = HttpTransport::new(transport_settings).or_internal()?;
     let mut settings = due_settings(&retries.due);
-    settings.backoff.initial = retries.webhook_initial_backoff;
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.retention = keep;

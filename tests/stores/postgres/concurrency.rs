@@ -321,14 +321,42 @@ async fn waiting(pool: &Pool, name: &str) -> i64 {
     client.query_one(waiting, &[&name]).await.unwrap().get(0)
 }
 
-/// Statements that lock in different orders would deadlock.
-#[tokio::test(flavor = "multi_thread")]
-async fn events_are_locked_in_the_order_of_their_ids() {
+/// Returns a pool whose connections have an application name of their own, and this name.
+async fn named_pool() -> (Pool, String) {
     let address = schema().await;
-    let name = address.rsplit('D').next().unwrap();
+    let name = address.rsplit('D').next().unwrap().to_owned();
     let address = format!("{address}{SHORT_DEADLOCK_TIMEOUT}&application_name={name}");
     let pool = pool(&address, 4);
     migrate(&pool).await.unwrap();
+    (pool, name)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_delivery_is_queued_for_an_endpoint_that_is_being_removed() {
+    let (pool, name) = named_pool().await;
+    let webhooks = webhooks(&pool);
+    add(&webhooks, &[endpoint(1)]).await;
+    let mut other = pool.get().await.unwrap();
+    let transaction = other.transaction().await.unwrap();
+    let remove = "DELETE FROM forum_api_endpoints WHERE id = 'whe_1'";
+    assert_eq!(transaction.execute(remove, &[]).await.unwrap(), 1);
+    let deliveries = webhooks.deliveries.clone();
+    let enqueuing =
+        tokio::spawn(async move { deliveries.enqueue(&event(0), &endpoint(1).id, at(0)).await });
+    while waiting(&pool, &name).await == 0 {
+        assert!(!enqueuing.is_finished(), "the removal is not awaited");
+        tokio::task::yield_now().await;
+    }
+    transaction.commit().await.unwrap();
+    assert_eq!(enqueuing.await.unwrap().unwrap(), None);
+    add(&webhooks, &[endpoint(1)]).await;
+    assert_eq!(claim_all(&webhooks, at(0)).await.deliveries, []);
+}
+
+/// Statements that lock in different orders would deadlock.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_locked_in_the_order_of_their_ids() {
+    let (pool, name) = named_pool().await;
     let webhooks = webhooks(&pool);
     add(&webhooks, &[1, 2, 3].map(endpoint)).await;
     for number in 1..6 {
@@ -344,7 +372,7 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     let one = tokio::spawn(async move { insert_and_fan_out(&one, 1..6, false).await });
     let another = tokio::spawn(async move { insert_and_fan_out(&another, 1..6, true).await });
     let deadline = Instant::now() + Duration::from_secs(60);
-    while waiting(&pool, name).await < 2 {
+    while waiting(&pool, &name).await < 2 {
         assert!(Instant::now() < deadline, "no statement waits for a lock");
         tokio::task::yield_now().await;
     }

@@ -148,15 +148,14 @@ fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() 
     let handle = fixture.start();
     let log = fixture.only_delivery().1;
     assert_eq!(log[0].error, Some(TransportError::not_sent("no key")));
-    fixture.advance(HOUR * 24);
+    fixture.advance(HOUR);
     let (delivery, log) = fixture.only_delivery();
     let ages: Vec<_> = log
         .iter()
         .map(|one| one.started_at.saturating_duration_since(delivery.created_at))
         .map(|age| age.as_secs())
         .collect();
-    assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
-    assert!(ages.len() < 40, "at most once an hour in the end");
+    assert_eq!(ages, [0, 30, 60, 120, 240, 480, 960, 1536, 2112, 2688, 3264]);
     assert_eq!(fixture.progress(), (Retrying, 0));
     assert!(fixture.sent().is_empty());
     fixture.runtime.block_on(handle.stop());

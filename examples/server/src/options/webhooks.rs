@@ -42,6 +42,9 @@ impl WebhookOptions {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WEBHOOKS)]
 pub struct DueOptions {
+    /// Delay after the first failed attempt of a delivery; doubles after each failure
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub webhook_initial_backoff: Duration,
     /// Longest delay between two attempts
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
     pub webhook_max_backoff: Duration,
@@ -54,9 +57,6 @@ pub struct DueOptions {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WEBHOOKS)]
 pub struct RetryOptions {
-    /// Delay after the first failed attempt of a delivery; doubles after each failure
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    pub webhook_initial_backoff: Duration,
     #[command(flatten)]
     pub due: DueOptions,
     /// Time to keep delivered, gone and withheld deliveries after they reach this state

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::atomic::AtomicBool;
 
+use forum_api::model::UserRef;
 use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
 
 use crate::board::db::ReadKind;
-use crate::board::locks;
+use crate::board::locks::{self, LockTarget, PostTarget};
 use crate::demo::{field_values, status_and_code};
 use crate::prelude::*;
 
@@ -541,6 +542,88 @@ fn members_who_message_and_rate_each_other_do_not_deadlock() {
         }
         nodes.assert_counters().await;
         assert_eq!(count_deadlocks(&nodes).await, before);
+    });
+}
+
+/// Returns the ids of the rows of a table that another transaction has locked.
+async fn locked_rows(client: &Client, table: &str) -> Vec<i64> {
+    let query = format!(
+        "WITH free AS MATERIALIZED (SELECT id FROM {table} FOR NO KEY UPDATE SKIP LOCKED)
+        SELECT id FROM {table} WHERE id NOT IN (SELECT id FROM free) ORDER BY id"
+    );
+    client.query(&query, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// Rows that a command locks.
+#[derive(Clone, Debug)]
+enum Locked {
+    Target(LockTarget),
+    Posts(Vec<i64>),
+    Administrators(i64),
+}
+
+#[test]
+fn commands_lock_the_rows_that_they_change() {
+    with_two_nodes(async |nodes| {
+        let [caller, author, other, ..] = nodes.members[..] else { panic!("too few members") };
+        let mut posts = Vec::new();
+        let mut threads = Vec::new();
+        for (path, member) in nodes.start_threads(2).await.iter().zip([author, other]) {
+            let (_, reply) = nodes.send(0, &post(member, path, body("A reply"))).await;
+            posts.push(number(&reply["postId"]));
+            threads.push(number(&reply["threadId"]));
+        }
+        let to = json!(["@racer1", other.to_string()]);
+        let message = json!({ "to": to, "subject": "x", "body": "x" });
+        let (_, sent) = nodes.send(0, &post(author, "/messages", message.clone())).await;
+        let recipients = LockTarget::Recipients(serde_json::from_value(message).unwrap());
+        let client = Arc::new(nodes.client().await);
+        let find = "SELECT id, thread_id FROM poll ORDER BY id LIMIT 1";
+        let row = client.query_one(find, &[]).await.unwrap();
+        let [poll, thread_of_poll]: [i64; 2] = [row.get(0), row.get(1)];
+        let admin = nodes.demo.id("admin").await;
+        let in_thread = PostTarget { thread: Some(threads[0]), post: posts[0] };
+        let elsewhere = PostTarget { thread: Some(threads[1]), post: posts[0] };
+        let copy = number(&sent["messageId"]);
+        let name = UserRef::Name("Racer1".into());
+        use LockTarget::{Member, MessageCopy, Nothing, Poll, Post, Thread};
+        use Locked::{Administrators, Posts, Target};
+        for (locked, locked_threads, locked_members) in [
+            (Target(Nothing), vec![], vec![caller]),
+            (Target(Thread(threads[0])), vec![threads[0]], vec![caller]),
+            (Target(Post(in_thread)), vec![threads[0]], vec![caller, author]),
+            (Target(Post(elsewhere)), vec![threads[0]], vec![caller, author]),
+            (Target(Poll(poll)), vec![thread_of_poll], vec![caller]),
+            (Target(Member(UserRef::Id(author.into()))), vec![], vec![caller, author]),
+            (Target(Member(name)), vec![], vec![caller, author]),
+            (Target(recipients), vec![], vec![caller, author, other]),
+            (Target(MessageCopy(copy)), vec![], vec![caller, author]),
+            (Posts(posts.clone()), threads.clone(), vec![author, other]),
+            (Administrators(other), vec![], vec![admin, other]),
+        ] {
+            let client = client.clone();
+            let case = format!("{locked:?}");
+            let found = nodes
+                .demo
+                .board
+                .write(move |tx, _| {
+                    let (client, locked) = (client.clone(), locked.clone());
+                    Box::pin(async move {
+                        match locked {
+                            Target(target) => target.lock(tx, Some(caller)).await?,
+                            Posts(posts) => locks::posts(tx, &posts).await?,
+                            Administrators(member) => {
+                                locks::member_and_administrators(tx, member).await?
+                            }
+                        }
+                        let threads = locked_rows(&client, "thread").await;
+                        Ok((threads, locked_rows(&client, "member").await))
+                    })
+                })
+                .await
+                .unwrap();
+            assert_eq!(found, (locked_threads, locked_members), "{case}");
+        }
     });
 }
 

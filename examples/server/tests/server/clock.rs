@@ -7,13 +7,13 @@ use tempfile::TempDir;
 use crate::panel::{cookie, page};
 use crate::prelude::*;
 
-const SHIM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/src/shifted_clock.c");
-
-/// Compiles the shim. Returns the path of the library.
-fn shim(directory: &TempDir) -> String {
-    let library = directory.path().join("shifted_clock.so").display().to_string();
+/// Compiles a source of `tests/support` for LD_PRELOAD. Returns the path of the library.
+pub fn compile_shim(directory: &Path, name: &str) -> String {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/src");
+    let source = format!("{sources}/{name}.c");
+    let library = directory.join(name).with_extension("so").display().to_string();
     let compiled =
-        Command::new("cc").args(["-shared", "-fPIC", "-o", &library, SHIM]).status().unwrap();
+        Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).status().unwrap();
     assert!(compiled.success());
     library
 }
@@ -47,7 +47,7 @@ fn receiver(status: Option<u16>) -> (Receiver, Arc<AtomicBool>) {
 #[test]
 fn deliveries_are_sent_and_sessions_end_when_a_clock_that_was_ahead_is_right_again() {
     let directory = TempDir::new().unwrap();
-    let shim = shim(&directory);
+    let shim = compile_shim(directory.path(), "shifted_clock");
     let offset = directory.path().join("offset");
     for ahead in [30 * 60, 2 * 3600, 24 * 3600] {
         let server = start_ahead(&shim, &offset, ahead);

@@ -44,6 +44,22 @@ fn exchange(stream: &mut TcpStream) -> String {
     read_head(stream)
 }
 
+/// Reads metrics on an open connection, and returns the values of these samples.
+fn read_metrics<const COUNT: usize>(
+    stream: &mut TcpStream,
+    samples: [&str; COUNT],
+) -> [f64; COUNT] {
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let head = read_head(stream);
+    let len = head.split("content-length: ").nth(1).unwrap().lines().next().unwrap();
+    let mut body = vec![0; len.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    let body = String::from_utf8(body).unwrap();
+    let value =
+        |sample: &str| body.lines().find_map(|line| line.strip_prefix(sample)?.trim().parse().ok());
+    samples.map(|sample| value(sample).expect(sample))
+}
+
 /// Sends a request, which must succeed.
 fn send_request(stream: &mut TcpStream) {
     assert!(exchange(stream).starts_with("HTTP/1.1 200 "));
@@ -52,6 +68,25 @@ fn send_request(stream: &mut TcpStream) {
 /// Returns whether the head of a response announces the end of the connection.
 fn is_last(head: &str) -> bool {
     head.contains("\r\nconnection: close\r\n")
+}
+
+#[test]
+fn metrics_have_the_open_files_and_the_memory_of_the_process() {
+    let server = Server::new(&["--no-worker"]);
+    let count_files = || fs::read_dir(server.proc_directory().join("fd")).unwrap().count() as f64;
+    // All requests use one connection, which is one of the files. Background tasks open files for a moment.
+    let mut stream = connect(&server);
+    let is_equal = (0..10).any(|_| {
+        send_request(&mut stream);
+        let before = count_files();
+        let [files, memory] =
+            read_metrics(&mut stream, ["process_open_fds ", "process_resident_memory_bytes "]);
+        let resident = server.resident_kib() as f64 * 1024.0;
+        let is_resident = (0.5..2.0).contains(&(memory / resident));
+        assert!(is_resident, "{memory} bytes, {resident} resident");
+        before == count_files() && files == before
+    });
+    assert!(is_equal, "the metric differs from /proc");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! The command `restore`: replaced files, refusals, and `kill -9` during a restore.
 
 use std::fs::File;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
+use tempfile::TempDir;
+
+use crate::clock::compile_shim;
 use crate::panel::{cookie, page};
 use crate::prelude::*;
 
@@ -58,6 +61,33 @@ fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str)
     let is_new = |file: &&String| !before.contains(file);
     assert_eq!(after.iter().find(is_new), None);
     assert!(after.contains(&"forum.db".into()), "{after:?}");
+}
+
+/// A power failure empties a file, or removes its name, unless the file and its directory are synced.
+#[test]
+fn backups_keys_and_restored_databases_are_synced() {
+    let shims = TempDir::new().unwrap();
+    let shim = compile_shim(shims.path(), "synced_files");
+    let log = shims.path().join("synced");
+    let environment = [("LD_PRELOAD", shim.as_str()), ("SYNCED_FILES", log.to_str().unwrap())];
+    let options = ["--empty", "--no-worker"];
+    let server = Server::start_with(ServerDirectory::in_sqlite(), &options, &environment, "");
+    let directory = server.stop();
+    let assert_synced = |name: &str| {
+        let synced = fs::read_to_string(&log).unwrap();
+        for name in [name, "."] {
+            let inode = directory.path().join(name).metadata().unwrap().ino().to_string();
+            assert!(synced.lines().any(|line| line == inode), "{name}");
+        }
+        fs::remove_file(&log).unwrap();
+    };
+    assert_synced("forum.db.key");
+    for (line, name) in [("backup copy.db", "copy.db"), ("restore copy.db --yes", "forum.db")] {
+        let arguments = directory.arguments(&Vec::from_iter(line.split(' ')));
+        let ended = wait(start(directory.path(), &arguments, &environment));
+        assert_eq!(ended.status, 0, "{ended:?}");
+        assert_synced(name);
+    }
 }
 
 #[test]
