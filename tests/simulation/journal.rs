@@ -356,7 +356,10 @@ impl Journal {
             if let Some(unsent) = delivery.unsent.get_mut(&process) {
                 *unsent = unsent.saturating_sub(1);
             }
-            let lease = delivery.lease.as_mut().filter(|lease| lease.process == process)?;
+            let lease = delivery
+                .lease
+                .as_mut()
+                .filter(|lease| lease.process == process && lease.begun.is_some())?;
             lease.sends += 1;
             Some(lease.id)
         })
@@ -539,23 +542,21 @@ impl Facts {
         now: Timestamp,
     ) -> RuleResult {
         let delivery = self.deliveries.get(id).ok_or("a sent delivery was claimed")?;
+        // A clock that was behind can take a lease that ended for valid. The erasure of a member ends the leases of deliveries
+        // that are being sent.
+        let may_be_late = self.clocks_differ || !self.erased.is_empty();
         let lease = delivery.lease.as_ref().filter(|lease| lease.process == process);
         let Some(lease) = lease else {
-            // The erasure of a member ends the leases of deliveries that are being sent.
-            return require(self.clocks_differ || !self.erased.is_empty(), || {
-                "a delivery is sent under a lease".into()
-            });
+            return require(may_be_late, || "a delivery is sent under a lease".into());
         };
+        let has_unsent = delivery.unsent.get(&process).is_some_and(|unsent| *unsent > 0);
+        if may_be_late && has_unsent && (lease.begun.is_none() || lease.sends > 0) {
+            return Ok(());
+        }
         let Some(begun) = lease.begun else {
             return Err("sending is recorded before it begins".into());
         };
-        // A clock that was behind can take an earlier lease of the process for valid.
-        let is_permitted = if self.clocks_differ {
-            delivery.unsent.get(&process).is_some_and(|unsent| *unsent > 0)
-        } else {
-            lease.sends == 0
-        };
-        require(is_permitted, || "one lease permits one attempt".into())?;
+        require(lease.sends == 0, || "one lease permits one attempt".into())?;
         let is_valid = now < lease.claimed.lease_expires_at;
         require(self.clocks_differ || is_valid, || "a lease is valid when sending begins".into())?;
         let is_pending = delivery.state.is_none_or(DeliveryState::is_pending);
