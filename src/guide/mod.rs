@@ -93,6 +93,7 @@ pub mod mcp {}
 /// # Code of the drivers
 ///
 #[doc = code!("sqlx")]
+#[doc = code!("sqlx_migrator")]
 #[doc = code!("sea_orm")]
 #[doc = code!("diesel_async")]
 pub mod stores {}

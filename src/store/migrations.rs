@@ -26,6 +26,22 @@ pub struct Migrations {
     pub all: &'static [Migration],
 }
 
+/// A migration of the library's tables as one text, for the migrations of a host.
+///
+/// A version of the library with new migrations has more scripts. A published script never changes, so that a migration tool
+/// that compares texts or checksums accepts it again. A tool executes each script in a transaction, in the order of the
+/// numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MigrationScript {
+    /// Number of the migration, from 1, without gaps.
+    pub number: u32,
+    /// Name of the migration, such as `0001_init`.
+    pub name: &'static str,
+    /// The SQL, without parameters. It also records the migration in the library's table of applied migrations.
+    pub sql: String,
+}
+
 /// The [`Migrations`] of the library, from files in a folder beside the file that calls the macro.
 macro_rules! migrations {
     ($folder:literal: $($name:literal)+) => {
@@ -116,32 +132,64 @@ impl Migrations {
     /// [`MigrationError`] if a newer program migrated the database, or an applied migration differs from the program's
     /// migration at the same position.
     pub fn pending_sql(&self, applied: &[(String, String)]) -> Result<String, MigrationError> {
-        let mut sql = String::new();
+        self.refuse_newer(applied)?;
+        Ok(self.scripts().into_iter().skip(applied.len()).map(|script| script.sql).collect())
+    }
+
+    /// Rejects applied migrations of a newer program.
+    pub(crate) fn refuse_newer(&self, applied: &[(String, String)]) -> Result<(), MigrationError> {
         match self.status(applied)? {
-            SchemaStatus::UpToDate => return Ok(sql),
-            SchemaStatus::Pending => {}
+            SchemaStatus::UpToDate | SchemaStatus::Pending => Ok(()),
             SchemaStatus::Newer => {
-                return Err(MigrationError::Newer {
-                    applied: applied.len(),
-                    known: self.all.len(),
-                });
+                Err(MigrationError::Newer { applied: applied.len(), known: self.all.len() })
             }
         }
-        sql += &self.create_table_sql();
-        for (step, migration) in (1..).zip(self.all).skip(applied.len()) {
-            sql += migration.sql;
-            sql += "\n;";
-            sql += &self.insert_sql(step, migration);
-        }
-        Ok(sql)
+    }
+
+    /// Returns each migration as statements that fail if the migration is applied.
+    pub(crate) fn scripts(&self) -> Vec<MigrationScript> {
+        self.scripts_with(|number, migration| {
+            let create_table = self.create_table_sql();
+            let insert = self.insert_sql(number, migration);
+            format!("{create_table}{}\n;{insert}", migration.sql)
+        })
+    }
+
+    /// Returns each migration as one `DO` statement of Postgres, which changes nothing if the migration is applied, and waits
+    /// for concurrent transactions that apply migrations.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn postgres_scripts(&self) -> Vec<MigrationScript> {
+        let Self { table, .. } = self;
+        self.scripts_with(|number, migration| {
+            let create_table = self.create_table_sql();
+            let insert = self.insert_sql(number, migration);
+            format!(
+                "DO $forum_api$ BEGIN\n\
+                 PERFORM pg_advisory_xact_lock(hashtextextended('{table}', 0));\n\
+                 {create_table}\
+                 IF NOT EXISTS (SELECT FROM {table} WHERE step = {number}) THEN\n\
+                 EXECUTE $migration$\n{}$migration$;\n{insert}END IF;\n\
+                 END $forum_api$",
+                migration.sql
+            )
+        })
+    }
+
+    fn scripts_with(&self, sql: impl Fn(u32, &Migration) -> String) -> Vec<MigrationScript> {
+        let script = |(number, migration): (u32, &Migration)| MigrationScript {
+            number,
+            name: migration.name,
+            sql: sql(number, migration),
+        };
+        (1..).zip(self.all).map(script).collect()
     }
 
     /// Returns the statement that records an applied migration.
-    pub(crate) fn insert_sql(&self, step: u32, migration: &Migration) -> String {
+    fn insert_sql(&self, number: u32, migration: &Migration) -> String {
         let Self { table, .. } = self;
         let Migration { name, .. } = migration;
         let checksum = migration.checksum();
-        format!("INSERT INTO {table} VALUES ({step}, '{name}', '{checksum}');\n")
+        format!("INSERT INTO {table} VALUES ({number}, '{name}', '{checksum}');\n")
     }
 }
 
@@ -154,7 +202,44 @@ impl Migration {
 
 #[cfg(test)]
 mod tests {
-    use super::Migration;
+    use super::{Migration, Migrations};
+
+    const FIRST: Migration = Migration { name: "0001_first", sql: "CREATE TABLE t (a TEXT);\n" };
+    const SECOND: Migration = Migration { name: "0002_second", sql: "DROP TABLE t;\n" };
+
+    /// Tools of hosts store checksums of the scripts, so the text around the SQL of a migration does not change either.
+    #[test]
+    fn published_scripts_do_not_change() {
+        let one = Migrations { table: "applied", all: &[FIRST] };
+        let two = Migrations { table: "applied", all: &[FIRST, SECOND] };
+        let [scripts, longer] = [one.scripts(), two.scripts()];
+        assert_eq!(scripts, longer[..1]);
+        let [number, name] = [longer[1].number.to_string(), longer[1].name.into()];
+        assert_eq!([number, name], ["2", "0002_second"]);
+        let create = "CREATE TABLE IF NOT EXISTS applied
+            (step INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);\n";
+        let checksum = FIRST.checksum();
+        let insert = format!("INSERT INTO applied VALUES (1, '0001_first', '{checksum}');\n");
+        let expected = format!("{create}CREATE TABLE t (a TEXT);\n\n;{insert}");
+        assert_eq!(scripts[0].sql, expected);
+
+        #[cfg(feature = "postgres")]
+        {
+            let scripts = one.postgres_scripts();
+            assert_eq!(scripts, two.postgres_scripts()[..1]);
+            let expected = format!(
+                "DO $forum_api$ BEGIN
+PERFORM pg_advisory_xact_lock(hashtextextended('applied', 0));
+{create}IF NOT EXISTS (SELECT FROM applied WHERE step = 1) THEN
+EXECUTE $migration$
+CREATE TABLE t (a TEXT);
+$migration$;
+{insert}END IF;
+END $forum_api$"
+            );
+            assert_eq!(scripts[0].sql, expected);
+        }
+    }
 
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]

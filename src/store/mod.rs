@@ -60,7 +60,7 @@ pub use idempotency::{
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 pub(crate) use library_store::LibraryStore;
-pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
+pub use migrations::{Migration, MigrationError, MigrationScript, Migrations, SchemaStatus};
 pub use outbox::FanOut;
 pub use outbox::{OutboxStore, Quarantine, QuarantinedEvent, StoredEvent};
 pub use pending_events::PendingEventStore;

@@ -31,7 +31,7 @@
 //!
 //! # Migrations
 //!
-//! Run these steps in one transaction that begins with `BEGIN IMMEDIATE`:
+//! A host with a migration tool adds the [`migration_scripts`] to its migrations. Another host runs these steps in one transaction that begins with `BEGIN IMMEDIATE`:
 //!
 //! 1. the statement of [`Migrations::create_table_sql`];
 //! 2. the query of [`Migrations::applied_sql`], whose rows are pairs of texts;
@@ -58,10 +58,16 @@
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
 //! ```
 
-use super::migrations::{Migrations, migrations};
+use super::migrations::{MigrationScript, Migrations, migrations};
 
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!("sqlite/migrations": "0001_init");
+
+/// Returns the migrations of the library's tables for the migrations of a host. Each script is several statements, which fail
+/// if its migration is applied.
+pub fn migration_scripts() -> Vec<MigrationScript> {
+    MIGRATIONS.scripts()
+}
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
 ///

@@ -11,7 +11,7 @@ use diesel_async::pooled_connection::{
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
 use forum_api::async_trait;
 use forum_api::host::BoardResult;
-use forum_api::store::postgres::migration_sql;
+use forum_api::store::postgres::migration_scripts;
 use forum_api::token::{Lookup, TokenRecord};
 use forum_api::webhook::Event;
 
@@ -39,7 +39,10 @@ impl Host for DieselHost {
     }
 
     async fn run_migrations(&self) {
-        self.pool.get().await.unwrap().batch_execute(&migration_sql()).await.unwrap();
+        let mut connection = self.pool.get().await.unwrap();
+        for script in migration_scripts() {
+            connection.batch_execute(&script.sql).await.unwrap();
+        }
     }
 
     async fn create_post(&self, body: &str, event: &Event) -> BoardResult<()> {

@@ -17,7 +17,7 @@ use forum_api::webhook::Event;
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 
 use crate::checks::{Host, check};
-use crate::sea_orm::ForumApiTables;
+use crate::sea_orm::forum_api_migrations;
 use crate::sqlx::SqlxDriver;
 
 #[derive(Clone)]
@@ -87,7 +87,7 @@ struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(ForumApiTables)]
+        forum_api_migrations()
     }
 }
 

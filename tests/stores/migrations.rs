@@ -7,7 +7,7 @@ use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{
     Database, DatabasePath, SqliteError, apply_migrations, migration_status,
 };
-use forum_api::store::{Migration, Migrations, SchemaStatus};
+use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite_schema};
 
 use crate::fixture::{file, path, temp_database};
 
@@ -131,4 +131,15 @@ async fn a_database_is_opened_without_a_migration() {
     assert_eq!(status(&other).await, SchemaStatus::Newer);
     let error = Database::open(&database_path).unwrap_err().to_string();
     assert!(error.contains("newer than this program"), "{error}");
+}
+
+#[test]
+fn the_scripts_create_the_tables() {
+    let connection = Connection::open_in_memory().unwrap();
+    for script in sqlite_schema::migration_scripts() {
+        connection.execute_batch(&script.sql).unwrap();
+        connection.execute_batch(&script.sql).unwrap_err();
+    }
+    let status = migration_status(&connection, &sqlite_schema::MIGRATIONS).unwrap();
+    assert_eq!(status, SchemaStatus::UpToDate);
 }

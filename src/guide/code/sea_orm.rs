@@ -4,7 +4,7 @@
 
 use forum_api::async_trait;
 use forum_api::host::BoardResult;
-use forum_api::store::postgres::{PostgresError, migration_sql};
+use forum_api::store::postgres::{PostgresError, migration_scripts};
 use forum_api::webhook::Event;
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector,
@@ -26,20 +26,32 @@ pub fn driver(database: &DatabaseConnection) -> SqlxDriver {
     SqlxDriver::new(database.get_postgres_connection_pool().clone())
 }
 
-/// Migration of the host that creates the library's tables. An upgrade of the library with new migrations needs a further one
-/// with another name.
-pub struct ForumApiTables;
+/// Returns the migrations of the library's tables, which `MigratorTrait::migrations` appends to those of the board. A version
+/// of the library with new migrations returns more.
+pub fn forum_api_migrations() -> Vec<Box<dyn MigrationTrait>> {
+    let mut migrations: Vec<Box<dyn MigrationTrait>> = Vec::new();
+    for script in migration_scripts() {
+        let name = format!("forum_api_{}", script.name);
+        migrations.push(Box::new(ForumApiMigration { name, sql: script.sql }));
+    }
+    migrations
+}
 
-impl MigrationName for ForumApiTables {
+struct ForumApiMigration {
+    name: String,
+    sql: String,
+}
+
+impl MigrationName for ForumApiMigration {
     fn name(&self) -> &str {
-        "m20260101_000001_forum_api"
+        &self.name
     }
 }
 
 #[async_trait]
-impl MigrationTrait for ForumApiTables {
+impl MigrationTrait for ForumApiMigration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared(&migration_sql()).await?;
+        manager.get_connection().execute_unprepared(&self.sql).await?;
         Ok(())
     }
 }

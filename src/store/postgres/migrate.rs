@@ -3,8 +3,8 @@
 use super::check::check_session;
 use super::execute::{LeaseClock, PostgresExecutor};
 use super::{MIGRATIONS, PostgresDriver, PostgresError};
-use crate::store::SchemaStatus;
 use crate::store::sql::Columns;
+use crate::store::{MigrationScript, SchemaStatus};
 
 /// Selects whether the table `$1` exists.
 const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL AS exists";
@@ -12,7 +12,7 @@ const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL AS exists";
 /// Checks the sessions of the driver ([`check_session`]), and creates or migrates the library's tables in the current
 /// schema of the connection (the first existing one of its `search_path`). Several nodes can call it at the same time.
 ///
-/// The pending migrations are one statement, to which the time limits of the session apply.
+/// Each pending migration is one statement in a transaction of its own, to which the time limits of the session apply.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the sessions cannot be used, a migration fails, or the applied migrations
@@ -20,11 +20,11 @@ const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL AS exists";
 pub async fn migrate(driver: &(impl PostgresDriver + Clone)) -> Result<(), PostgresError> {
     check_session(driver).await?;
     let applied = applied(driver).await?;
-    if MIGRATIONS.pending_sql(&applied)?.is_empty() {
-        return Ok(());
-    }
+    MIGRATIONS.refuse_newer(&applied)?;
     let executor = PostgresExecutor::new(driver, LeaseClock::Database);
-    executor.execute(&migration_sql(), &[]).await?;
+    for script in migration_scripts().into_iter().skip(applied.len()) {
+        executor.execute(&script.sql, &[]).await?;
+    }
     Ok(())
 }
 
@@ -39,26 +39,12 @@ pub async fn schema_status(
     Ok(MIGRATIONS.status(&applied(driver).await?)?)
 }
 
-/// Returns one SQL statement, without parameters, that creates the library's tables and applies the migrations that are not
-/// applied. A second execution changes nothing. Executions in concurrent transactions wait for each other.
+/// Returns the migrations of the library's tables for the migrations of a host. Each script is one statement. It changes
+/// nothing if its migration is applied, also by [`migrate`]. Executions in concurrent transactions wait for each other.
 ///
-/// A host executes it in a migration of its own, and after an upgrade of the library with new migrations in a further one.
-/// The changelog lists them. [`schema_status`] reports a missing one.
-pub fn migration_sql() -> String {
-    let table = MIGRATIONS.table;
-    let mut sql = format!(
-        "DO $forum_api$ BEGIN\nPERFORM pg_advisory_xact_lock(hashtextextended('{table}', 0));\n{}",
-        MIGRATIONS.create_table_sql()
-    );
-    for (step, migration) in (1..).zip(MIGRATIONS.all) {
-        let create = migration.sql;
-        let insert = MIGRATIONS.insert_sql(step, migration);
-        sql += &format!(
-            "IF NOT EXISTS (SELECT FROM {table} WHERE step = {step}) THEN\n\
-             EXECUTE $migration$\n{create}$migration$;\n{insert}END IF;\n"
-        );
-    }
-    sql + "END $forum_api$"
+/// [`schema_status`] reports a script that was not executed.
+pub fn migration_scripts() -> Vec<MigrationScript> {
+    MIGRATIONS.postgres_scripts()
 }
 
 async fn applied(

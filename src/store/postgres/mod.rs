@@ -30,8 +30,8 @@
 //!
 //! A host with its own driver calls [`migrate`] when the program starts. It first calls [`check_session`], which refuses
 //! an encoding other than UTF8, another isolation level, and time limits below 10 s. A host whose own migrations create the
-//! library's tables executes [`migration_sql`] in them, calls [`check_session`] when the program starts, and can compare the
-//! tables with [`schema_status`].
+//! library's tables adds the [`migration_scripts`] to them, calls [`check_session`] when the program starts, and can compare
+//! the tables with [`schema_status`].
 //!
 //! # Tables
 //!
@@ -68,7 +68,7 @@ pub use check::check_session;
 pub use driver::{Parameter, PostgresDriver, RowReader};
 pub use error::PostgresError;
 pub use execute::{LeaseClock, limit_wait};
-pub use migrate::{migrate, migration_sql, schema_status};
+pub use migrate::{migrate, migration_scripts, schema_status};
 
 use super::Migrations;
 use super::migrations::migrations;

@@ -1,0 +1,24 @@
+//! The migrations of the library's tables in the migrator of sqlx 0.9.
+//!
+//! sqlx 0.8 has neither `AssertSqlSafe` nor `with_migrations`: the text of a migration is `script.sql.into()`, and
+//! `Migrator::new` accepts an implementation of `MigrationSource` that returns the migrations.
+
+use forum_api::store::postgres::migration_scripts;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+
+/// Added to the number of a script, the version of its migration. It is above the versions of the board, also if these are
+/// times such as 20260101120000, so that both increase independently.
+const VERSIONS: i64 = 1_000_000_000_000_000;
+
+/// Returns a migrator with the migrations of the board and those of the library. A version of the library with new migrations
+/// adds some, and changes none.
+pub fn with_forum_api(board: &Migrator) -> Migrator {
+    let library = migration_scripts().into_iter().map(|script| {
+        let version = VERSIONS + i64::from(script.number);
+        let description = format!("forum_api {}", script.name).into();
+        let sql = AssertSqlSafe(script.sql).into_sql_str();
+        Migration::new(version, description, MigrationType::Simple, sql, false)
+    });
+    Migrator::with_migrations(board.iter().cloned().chain(library).collect())
+}
