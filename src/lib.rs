@@ -110,7 +110,7 @@
 //! - `tokio-postgres-0_7`: the driver for a pool of deadpool-postgres 0.14 with tokio-postgres 0.7, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
-//! - `panel`: the control panel. Enables `webhooks`.
+//! - `panel`: the control panel. It manages webhooks with the feature `webhooks`.
 //! - `reference`: the reference page, rendered from the OpenAPI document.
 //! - `axum-0_8`: the original URI and the peer address of requests in a router of axum 0.8.
 //! - `mcp`: the operations of the API as tools of the Model Context Protocol.

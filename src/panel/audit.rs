@@ -148,8 +148,8 @@ impl<'a> Names<'a> {
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;
         let mut targets = HashMap::new();
-        if context.has_webhooks() {
-            for one in context.webhooks()?.endpoints.list().await? {
+        if let Some(webhooks) = context.webhook_stores() {
+            for one in webhooks.endpoints.list().await? {
                 targets.insert(one.id.to_string(), one.url);
             }
         }

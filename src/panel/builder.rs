@@ -17,6 +17,7 @@ use crate::host::AdminAuth;
 use crate::html::{Frame, check_accent_color, check_page_url, is_http_url, page_path};
 use crate::http_util::{Content, OriginalUri, no_original_uri, parse_base_path};
 use crate::store::Stores;
+#[cfg(feature = "webhooks")]
 use crate::webhook_admin::WebhookAdmin;
 
 /// Settings of a [`Panel`]. [`PanelBuilder::build`] rejects values out of bounds.
@@ -105,6 +106,7 @@ pub(super) struct PanelInner {
     pub(super) admin_auth: Arc<dyn AdminAuth>,
     pub(super) stores: Stores,
     /// `None` if the panel does not manage webhooks.
+    #[cfg(feature = "webhooks")]
     pub(super) webhook_admin: Option<WebhookAdmin>,
     pub(super) environment: Environment,
     pub(super) request_ids: RequestIdGenerator,
@@ -131,6 +133,7 @@ impl Panel {
         PanelBuilder(PanelInner {
             admin_auth: Arc::new(admin_auth),
             stores,
+            #[cfg(feature = "webhooks")]
             webhook_admin: None,
             request_ids: RequestIdGenerator::new(&*environment.random),
             environment: environment.clone(),
@@ -151,6 +154,7 @@ impl PanelBuilder {
 
     /// Adds the pages of webhooks. Create `webhook_admin` with the same webhook stores as the worker. Default: the panel has
     /// no such pages.
+    #[cfg(feature = "webhooks")]
     pub fn webhooks(mut self, webhook_admin: WebhookAdmin) -> Self {
         self.0.webhook_admin = Some(webhook_admin);
         self

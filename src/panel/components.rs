@@ -209,6 +209,11 @@ pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
     if is_future { format!("in {count} {noun}") } else { format!("{count} {noun} ago") }
 }
 
+/// Returns a number with the form of its noun and verb.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Returns a noun in the plural, unless the count is 1.
 pub(super) fn plural(count: impl Into<u128>, noun: &str) -> String {
     if count.into() == 1 { noun.to_owned() } else { format!("{noun}s") }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{badge, breakable, empty, number, number_table};
+use super::components::{badge, breakable, counted, empty, number, number_table};
 use super::deliveries::url;
+use super::endpoints::FAILING;
+use super::figure::Figure;
 use super::intervals::Period;
 use super::page_context::PageContext;
 use super::response::PanelResult;
@@ -27,26 +29,31 @@ const SERIES: [(&str, &str); 3] = [
 /// Number of endpoints on the page. The page shows the endpoints with the most failed deliveries.
 const TOP_ENDPOINTS: usize = 10;
 
+/// Maximum number of failing endpoints that are listed.
+const MAX_FAILING: usize = 5;
+
 /// Deliveries that were first queued in a period.
 pub(super) struct Deliveries {
+    endpoints: Vec<Endpoint>,
     counts: Vec<DeliveryCount>,
     /// Failed deliveries of the period before; `None` if it had no deliveries, or the worker may have removed a part of
     /// them.
-    pub(super) failed_before: Option<u64>,
+    failed_before: Option<u64>,
 }
 
 impl Deliveries {
     pub(super) async fn load(context: &PageContext, period: &Period) -> PanelResult<Self> {
-        let deliveries = &context.webhooks()?.deliveries;
+        let stores = context.webhooks()?;
         // A worker keeps finished deliveries for seven days by default.
         let has_before = period.length() <= DAY;
         let length = period.length().saturating_mul(1 + u32::from(has_before));
         let since = context.now.saturating_sub(length);
-        let counts = deliveries.delivery_stats(since, context.now).await?;
+        let counts = stores.deliveries.delivery_stats(since, context.now).await?;
         let hours = period.length().as_secs() / HOUR.as_secs();
         let (counts, before): (Vec<_>, Vec<_>) =
             counts.into_iter().partition(|one| one.hours_ago < hours);
         Ok(Self {
+            endpoints: stores.endpoints.list().await?,
             counts,
             failed_before: (has_before && !before.is_empty()).then(|| failed(&before)),
         })
@@ -59,24 +66,47 @@ impl Deliveries {
     }
 
     /// Returns the number of failed deliveries.
-    pub(super) fn failed(&self) -> u64 {
-        failed(&self.counts)
+    pub(super) fn failed(&self) -> Figure {
+        Figure {
+            name: "Failed deliveries",
+            section: "deliveries",
+            count: failed(&self.counts),
+            before: self.failed_before,
+        }
+    }
+
+    /// Renders the endpoints that fail.
+    pub(super) fn failing_endpoints(&self, context: &PageContext) -> Markup {
+        let failing: Vec<_> =
+            self.endpoints.iter().filter(|one| one.failing_since.is_some()).collect();
+        html! {
+            @if failing.is_empty() {
+                @if !self.endpoints.is_empty() { p.notice { "No endpoint fails." } }
+            } @else {
+                div.alert {
+                    p { (counted(failing.len(), "endpoint fails", "endpoints fail")) ":" }
+                    ul.parts {
+                        @for endpoint in failing.iter().take(MAX_FAILING) {
+                            li { a href=(context.url(&format!("/webhooks/{}", endpoint.id))) { (breakable(&endpoint.url)) } }
+                        }
+                    }
+                    @if failing.len() > MAX_FAILING {
+                        p { a href={ (context.url("/webhooks")) "?state=" (FAILING) } { "All failing endpoints" } }
+                    }
+                }
+            }
+        }
     }
 
     /// Renders the chart, the numbers by state, and the table of endpoints.
-    pub(super) fn section(
-        &self,
-        context: &PageContext,
-        period: &Period,
-        endpoints: &[Endpoint],
-    ) -> Markup {
+    pub(super) fn section(&self, context: &PageContext, period: &Period) -> Markup {
         let [webhooks, new] = ["/webhooks", "/webhooks/new"].map(|path| context.url(path));
         html! {
             section aria-labelledby="deliveries" {
                 h2 id="deliveries" { "Webhook deliveries" }
                 @if self.counts.is_empty() {
                     (empty(&format!("No deliveries in the last {}.", period.name), html! {
-                        @if endpoints.is_empty() {
+                        @if self.endpoints.is_empty() {
                             a href=(new) { "Add an endpoint" } " to receive events."
                         } @else {
                             "Send a ping to one of the " a href=(webhooks) { "endpoints" } " to create a delivery."
@@ -103,7 +133,7 @@ impl Deliveries {
                     @if sums.len() > TOP_ENDPOINTS { p { "The " (TOP_ENDPOINTS) " endpoints with the most failed deliveries." } }
                     (number_table(sums.iter().take(TOP_ENDPOINTS).map(|id| {
                         let path = context.url(&format!("/webhooks/{id}"));
-                        let mut row = vec![("Endpoint", html! { a href=(path) { (breakable(&url(id, endpoints))) } })];
+                        let mut row = vec![("Endpoint", html! { a href=(path) { (breakable(&url(id, &self.endpoints))) } })];
                         row.extend(DeliveryState::ALL.iter().map(|state| {
                             let of_endpoint = self.counts.iter().filter(|one| one.endpoint_id == **id);
                             let count = in_state(of_endpoint, *state);
@@ -217,6 +247,7 @@ mod tests {
     #[test]
     fn deliveries_are_summed_by_state_endpoint_and_interval() {
         let deliveries = Deliveries {
+            endpoints: Vec::new(),
             counts: vec![
                 count(0, DeliveryState::Queued, 2, 1),
                 count(5, DeliveryState::Dead, 2, 20_000),
@@ -225,7 +256,7 @@ mod tests {
             ],
             failed_before: None,
         };
-        assert_eq!(deliveries.failed(), 20_000);
+        assert_eq!(deliveries.failed().count, 20_000);
         let delivered = in_state(deliveries.counts.iter(), DeliveryState::Delivered);
         assert_eq!(delivered, 9);
         assert!(deliveries.is_capped());

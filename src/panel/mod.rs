@@ -92,6 +92,8 @@
 //!
 //! # Webhooks and deliveries
 //!
+//! A panel without [`PanelBuilder::webhooks`] has none of these pages. This method needs the feature `webhooks`.
+//!
 //! - Failing endpoints are listed first. The search finds the endpoints whose URL, topics or owner's username contain the
 //!   text, in any case of ASCII letters. The state `failing` selects endpoints whose last finished attempt failed.
 //! - `/webhooks/new` has the form that adds an endpoint. `/webhooks` also has it while there are fewer than ten endpoints.
@@ -124,16 +126,22 @@ mod audit;
 mod builder;
 mod chart;
 mod components;
+#[cfg(feature = "webhooks")]
 mod deliveries;
+#[cfg(feature = "webhooks")]
 mod delivery_usage;
+#[cfg(feature = "webhooks")]
 mod endpoint;
+#[cfg(feature = "webhooks")]
 mod endpoints;
+mod figure;
 mod filter;
 mod form;
 mod intervals;
 mod page_context;
 mod password;
 mod password_throttle;
+#[cfg(feature = "webhooks")]
 mod pretty_json;
 mod response;
 mod router;
@@ -146,5 +154,6 @@ mod usage;
 pub use access::is_same_origin_form;
 pub use builder::{Panel, PanelBuilder, PanelSettings};
 #[doc(hidden)]
+#[cfg(feature = "webhooks")]
 pub use pretty_json::pretty_json;
 pub use response::security_headers;

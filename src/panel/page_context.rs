@@ -18,11 +18,14 @@ use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
 use crate::host::{Session, WebPage};
-use crate::model::{EndpointId, Timestamp, UserId};
+#[cfg(feature = "webhooks")]
+use crate::model::EndpointId;
+use crate::model::{Timestamp, UserId};
 use crate::store::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, ResourceIds, StoredResponse,
     Stores, WebhookStores,
 };
+#[cfg(feature = "webhooks")]
 use crate::webhook_admin::WebhookAdmin;
 
 /// Name of the form field of the nonce, a random value for forms that are executed once.
@@ -256,10 +259,11 @@ impl PageContext {
 
     /// Returns `true` if the panel manages webhooks.
     pub(super) fn has_webhooks(&self) -> bool {
-        self.panel.webhook_admin.is_some()
+        self.webhook_stores().is_some()
     }
 
     /// Fails with 404 for the pages of webhooks if the panel does not manage any.
+    #[cfg(feature = "webhooks")]
     pub(super) fn webhook_admin(&self) -> PanelResult<&WebhookAdmin> {
         self.panel.webhook_admin.as_ref().ok_or(PanelError::NotFound)
     }
@@ -268,8 +272,18 @@ impl PageContext {
         &self.panel.stores
     }
 
+    /// Returns the stores of webhooks, if the panel manages webhooks.
+    pub(super) fn webhook_stores(&self) -> Option<&WebhookStores> {
+        #[cfg(feature = "webhooks")]
+        return self.panel.webhook_admin.as_ref().map(|admin| &admin.webhooks);
+        #[cfg(not(feature = "webhooks"))]
+        None
+    }
+
+    /// Fails with 404 for the pages of webhooks if the panel does not manage any.
+    #[cfg(feature = "webhooks")]
     pub(super) fn webhooks(&self) -> PanelResult<&WebhookStores> {
-        Ok(&self.webhook_admin()?.webhooks)
+        self.webhook_stores().ok_or(PanelError::NotFound)
     }
 
     /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no
@@ -324,6 +338,7 @@ impl PageContext {
     }
 
     /// Parses the id of the endpoint in the path.
+    #[cfg(feature = "webhooks")]
     pub(super) fn endpoint(&self) -> PanelResult<EndpointId> {
         EndpointId::parse(&self.id).map_err(|_| PanelError::NotFound)
     }

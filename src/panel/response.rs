@@ -13,6 +13,7 @@ use super::components::{SCRIPT, STYLE_SHEET};
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BoxError, OverloadedError, RequestId};
 use crate::http_util::{self, Content, ResponseBody};
+#[cfg(feature = "webhooks")]
 use crate::webhook_admin::WebhookAdminError;
 
 /// Pages load scripts and style sheets of their own origin only, and images of their own origin and from `data:` URLs.
@@ -162,6 +163,7 @@ impl From<BackendError> for PanelError {
 }
 
 /// Converts the errors that a page does not show beside a field.
+#[cfg(feature = "webhooks")]
 impl From<WebhookAdminError> for PanelError {
     fn from(error: WebhookAdminError) -> Self {
         match error {

@@ -5,7 +5,9 @@ use http::Method;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::PageResult;
-use super::{audit, deliveries, endpoint, endpoints, token, token_form, tokens, usage};
+use super::{audit, token, token_form, tokens, usage};
+#[cfg(feature = "webhooks")]
+use super::{deliveries, endpoint, endpoints};
 use crate::runtime::BoxFuture;
 
 pub(super) struct PanelRoute {
@@ -32,6 +34,14 @@ const ROUTES: &[PanelRoute] = &[
     post("/tokens/{id}", |context, form| Box::pin(token::save(context, form))),
     get("/tokens/{id}/revoke", |context| Box::pin(token::confirm_revocation(context))),
     post("/tokens/{id}/revoke", |context, _| Box::pin(token::revoke(context))),
+    get("/usage", |context| Box::pin(usage::show(context))),
+    get("/audit", |context| Box::pin(audit::list(context))),
+    get("/audit/{id}", |context| Box::pin(audit::show(context))),
+];
+
+#[cfg(feature = "webhooks")]
+#[rustfmt::skip]
+const OF_WEBHOOKS: &[PanelRoute] = &[
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
     get("/webhooks/new", |context| Box::pin(endpoints::show_form(context))),
@@ -50,10 +60,10 @@ const ROUTES: &[PanelRoute] = &[
     get("/deliveries/{id}", |context| Box::pin(deliveries::show(context))),
     post("/deliveries/{id}/retry", |context, _| Box::pin(deliveries::retry(context))),
     post("/deliveries/{id}/remove", |context, _| Box::pin(deliveries::remove(context))),
-    get("/usage", |context| Box::pin(usage::show(context))),
-    get("/audit", |context| Box::pin(audit::list(context))),
-    get("/audit/{id}", |context| Box::pin(audit::show(context))),
 ];
+
+#[cfg(not(feature = "webhooks"))]
+const OF_WEBHOOKS: &[PanelRoute] = &[];
 
 const fn get(path: &'static str, handler: Get) -> PanelRoute {
     let handler = RouteHandler::Get(handler);
@@ -76,7 +86,7 @@ impl PanelRoute {
 
 /// Returns the route of a path below the base path, and the segment for `{id}`.
 pub(super) fn find<'a>(method: &Method, path: &'a str) -> Option<(&'static PanelRoute, &'a str)> {
-    let mut routes = ROUTES.iter().filter(|route| route.accepts(method));
+    let mut routes = ROUTES.iter().chain(OF_WEBHOOKS).filter(|route| route.accepts(method));
     routes.find_map(|route| matches(route.path, path).map(|id| (route, id)))
 }
 
