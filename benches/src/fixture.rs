@@ -11,9 +11,7 @@ use forum_api::store::postgres::tokio_postgres_0_7::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{TokenStore, WebhookStores};
 use forum_api::token::{TokenRequest, issue_token};
-use forum_api::webhook::{
-    AllowedAddresses, Event, HttpTransport, HttpTransportSettings, Topic, TopicSet,
-};
+use forum_api::webhook::{AllowedAddresses, Event, Topic, TopicSet};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use forum_api::{Environment, Language};
@@ -71,13 +69,11 @@ impl BenchFixture {
     }
 
     /// Starts a worker with these settings, which may send to loopback.
-    pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
+    pub fn work(&self, mut settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
-        let mut transport = HttpTransportSettings::default();
-        transport.allowed_addresses = AllowedAddresses::Private;
-        let transport = HttpTransport::new(transport).unwrap();
+        settings.http.allowed_addresses = AllowedAddresses::Private;
         let environment = Environment::default();
-        Worker::builder(self.webhooks.clone(), authority, transport, &environment)
+        Worker::builder(self.webhooks.clone(), authority, &environment)
             .settings(settings)
             .build()
             .unwrap()

@@ -118,8 +118,8 @@ impl WebhookAdmin {
         Self { resolver: Arc::new(resolver), ..self }
     }
 
-    /// Sets the addresses of endpoints. Pass the same value in the settings of the worker's
-    /// [`HttpTransport`](crate::webhook::HttpTransport). Default: public ones.
+    /// Sets the addresses of endpoints. Pass the same value to the worker in
+    /// [`WorkerSettings::http`](crate::worker::WorkerSettings::http). Default: public ones.
     #[must_use]
     pub fn allowed_addresses(mut self, allowed_addresses: AllowedAddresses) -> Self {
         self.allowed_addresses = allowed_addresses;

@@ -12,21 +12,19 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Authorizer;
 use crate::store::{PendingEventStore, WebhookStores};
-use crate::webhook::Transport;
+use crate::webhook::{HttpTransport, Transport};
 
 /// Worker that delivers webhooks. [`builder`](Self::builder) builds it, [`start`](Self::start) starts it.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
-/// # use forum_api::webhook::Transport;
 /// # use forum_api::{BuildError, Environment, host::Authorizer, store::WebhookStores, worker::Worker};
 /// # async fn run(
 /// #     stores: WebhookStores,
 /// #     authorizer: Arc<dyn Authorizer>,
-/// #     transport: impl Transport,
 /// #     environment: &Environment,
 /// # ) -> Result<(), BuildError> {
-/// let worker = Worker::builder(stores, authorizer, transport, environment).build()?.start();
+/// let worker = Worker::builder(stores, authorizer, environment).build()?.start();
 /// worker.wake(); // after each commit that wrote an event
 /// worker.stop().await; // before the process ends
 /// # Ok(())
@@ -39,33 +37,30 @@ pub struct Worker(WorkerContext);
 
 /// Builder of a [`Worker`]. Required parts are arguments of [`Worker::builder`]; everything else has a default.
 #[must_use = "the builder does nothing until `build` is called"]
-pub struct WorkerBuilder(WorkerContext);
+pub struct WorkerBuilder {
+    stores: WebhookStores,
+    pending_events: Option<Arc<dyn PendingEventStore>>,
+    authorizer: Arc<dyn Authorizer>,
+    transport: Option<Arc<dyn Transport>>,
+    environment: Environment,
+    settings: WorkerSettings,
+}
 
 impl Worker {
-    /// Creates a builder of a worker that reads `stores`, checks the owners of endpoints with `authorizer` and sends with
-    /// `transport`.
+    /// Creates a builder of a worker that reads `stores` and checks the owners of endpoints with `authorizer`.
     pub fn builder(
         stores: WebhookStores,
         authorizer: impl Authorizer,
-        transport: impl Transport,
         environment: &Environment,
     ) -> WorkerBuilder {
-        WorkerBuilder(WorkerContext {
+        WorkerBuilder {
             stores,
             pending_events: None,
             authorizer: Arc::new(authorizer),
-            transport: Arc::new(transport),
+            transport: None,
             environment: environment.clone(),
             settings: WorkerSettings::default(),
-            relay: PollLoop::default(),
-            events: PollLoop::default(),
-            deliveries: PollLoop::default(),
-            sweep: PollLoop::default(),
-            correction: PollLoop::default(),
-            slots: Slots::default(),
-            stop: watch::Sender::default(),
-            tasks: watch::Sender::default(),
-        })
+        }
     }
 
     /// Starts the worker on the runtime. It runs until [`WorkerHandle::stop`].
@@ -82,13 +77,19 @@ impl Worker {
 impl WorkerBuilder {
     /// Sets the settings. Default: [`WorkerSettings::default`].
     pub fn settings(mut self, settings: WorkerSettings) -> Self {
-        self.0.settings = settings;
+        self.settings = settings;
+        self
+    }
+
+    /// Sets the transport of the attempts. Default: an [`HttpTransport`] with the settings [`WorkerSettings::http`].
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Arc::new(transport));
         self
     }
 
     /// Copies the events of a board whose transactions cannot write to the outbox. Default: none.
     pub fn pending_events(mut self, events: impl PendingEventStore) -> Self {
-        self.0.pending_events = Some(Arc::new(events));
+        self.pending_events = Some(Arc::new(events));
         self
     }
 
@@ -97,10 +98,29 @@ impl WorkerBuilder {
     /// # Errors
     /// [`BuildError`] if a setting is invalid.
     pub fn build(self) -> Result<Worker, BuildError> {
-        self.0.settings.validate()?;
-        Ok(Worker(self.0))
+        self.settings.validate()?;
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => Arc::new(HttpTransport::new(self.settings.http.clone())?),
+        };
+        Ok(Worker(WorkerContext {
+            stores: self.stores,
+            pending_events: self.pending_events,
+            authorizer: self.authorizer,
+            transport,
+            environment: self.environment,
+            settings: self.settings,
+            relay: PollLoop::default(),
+            events: PollLoop::default(),
+            deliveries: PollLoop::default(),
+            sweep: PollLoop::default(),
+            correction: PollLoop::default(),
+            slots: Slots::default(),
+            stop: watch::Sender::default(),
+            tasks: watch::Sender::default(),
+        }))
     }
 }
 
 debug_fields!(Worker, |it| settings: it.0.settings);
-debug_fields!(WorkerBuilder, |it| settings: it.0.settings);
+debug_fields!(WorkerBuilder, |it| settings: it.settings);

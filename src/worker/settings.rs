@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::build_error::BuildError;
 use crate::model::{DAY, HOUR};
 use crate::store::DueTimeLimits;
-use crate::webhook::Backoff;
+use crate::webhook::{Backoff, HttpTransportSettings};
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder::build`](super::WorkerBuilder::build) rejects values out of
 /// bounds.
@@ -25,8 +25,7 @@ pub struct WorkerSettings {
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
     /// sending, sending, recording the result. It is also the time limit of every other call to a store. At least 1 ms.
     /// Default: 15 s.
-    /// Must be longer than the timeout of the transport, such as
-    /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
+    /// Must be longer than the timeout of the transport, such as [`attempt_timeout`](HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
@@ -42,6 +41,9 @@ pub struct WorkerSettings {
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
+    /// Addresses, timeouts and certificates of the connections to receivers. Ignored with a
+    /// [`transport`](super::WorkerBuilder::transport) of the host. Default: [`HttpTransportSettings::default`].
+    pub http: HttpTransportSettings,
 }
 
 impl Default for WorkerSettings {
@@ -57,6 +59,7 @@ impl Default for WorkerSettings {
             dead_retention: None,
             disable_after: Some(DAY * 5),
             sweep_interval: HOUR,
+            http: HttpTransportSettings::default(),
         }
     }
 }

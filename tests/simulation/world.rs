@@ -288,7 +288,8 @@ impl World {
                 receivers: self.receivers.clone(),
                 journal: self.journal.clone(),
             };
-            let mut worker = Worker::builder(webhooks, board.clone(), network, &environment)
+            let mut worker = Worker::builder(webhooks, board.clone(), &environment)
+                .transport(network)
                 .settings(worker_settings());
             if !self.setting.writes_to_outbox {
                 worker = worker.pending_events(board);

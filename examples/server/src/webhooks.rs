@@ -6,10 +6,7 @@ use std::time::Duration;
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
-use forum_api::webhook::{
-    AddressError, AllowedAddresses, HttpTransport, HttpTransportSettings, KeyId, KeyMismatchError,
-    Topic,
-};
+use forum_api::webhook::{AddressError, AllowedAddresses, KeyId, KeyMismatchError, Topic};
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
@@ -51,13 +48,10 @@ pub fn start(
     allowed: AllowedAddresses,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
-    let timeout = retries.due.webhook_timeout;
     let keep = retries.webhook_retention;
-    let mut transport_settings = HttpTransportSettings::default();
-    transport_settings.allowed_addresses = allowed;
-    transport_settings.attempt_timeout = timeout;
-    let transport = HttpTransport::new(transport_settings).or_internal()?;
     let mut settings = due_settings(&retries.due);
+    settings.http.allowed_addresses = allowed;
+    settings.http.attempt_timeout = retries.due.webhook_timeout;
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.retention = keep;
@@ -66,11 +60,10 @@ pub fn start(
     let retentions = [keep, retries.event_retention].into_iter().filter(|time| !time.is_zero());
     let shortest = retentions.min().unwrap_or_default().max(Duration::from_secs(1));
     settings.sweep_interval = settings.sweep_interval.min(shortest);
-    let worker =
-        Worker::builder(board.database.webhooks(), Arc::new(board.clone()), transport, environment)
-            .settings(settings)
-            .build()
-            .or_internal()?;
+    let worker = Worker::builder(board.database.webhooks(), Arc::new(board.clone()), environment)
+        .settings(settings)
+        .build()
+        .or_internal()?;
     Ok(worker.start())
 }
 

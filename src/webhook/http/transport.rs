@@ -22,7 +22,7 @@ use crate::webhook::{
     Transport, TransportError,
 };
 
-/// Settings of an [`HttpTransport`].
+/// Settings of an [`HttpTransport`], such as that of a worker ([`WorkerSettings::http`](crate::worker::WorkerSettings::http)).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpTransportSettings {

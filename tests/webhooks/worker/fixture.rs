@@ -92,7 +92,8 @@ impl WorkerFixture {
         let stores = self.calls.webhooks(&self.stores);
         let owners = self.owners.clone();
         let transport = self.transport.clone();
-        let mut worker = Worker::builder(stores, owners, transport, &environment)
+        let mut worker = Worker::builder(stores, owners, &environment)
+            .transport(transport)
             .settings(self.settings.clone());
         if let Some(events) = &self.pending_events {
             worker = worker.pending_events(events.clone());

@@ -152,7 +152,7 @@ fn a_slot_released_during_a_claim_is_used() {
 #[test]
 fn build_rejects_each_setting_out_of_bounds() {
     type Change = fn(&mut WorkerSettings);
-    let changes: [(&str, Change); 7] = [
+    let changes: [(&str, Change); 8] = [
         ("backoff.initial", |it| it.backoff.initial = Duration::ZERO),
         ("backoff.max", |it| it.backoff.max = Duration::ZERO),
         ("max_in_flight", |it| it.max_in_flight = 0),
@@ -160,14 +160,14 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("poll_interval", |it| it.poll_interval = Duration::ZERO),
         ("step_timeout", |it| it.step_timeout = Duration::ZERO),
         ("sweep_interval", |it| it.sweep_interval = Duration::ZERO),
+        ("extra_roots_pem", |it| it.http.extra_roots_pem = "no certificate".into()),
     ];
     for (setting, change) in changes {
         let fixture = WorkerFixture::new();
         let mut settings = WorkerSettings::default();
         change(&mut settings);
         let owners = fixture.owners;
-        let transport = fixture.transport;
-        let worker = Worker::builder(fixture.stores, owners, transport, &Environment::default());
+        let worker = Worker::builder(fixture.stores, owners, &Environment::default());
         let error = worker.settings(settings).build().unwrap_err();
         assert_eq!(error.setting(), setting);
     }

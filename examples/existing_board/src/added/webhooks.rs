@@ -5,11 +5,9 @@ use std::sync::Arc;
 use forum_api::audit::AuditActor;
 use forum_api::host::{BackendError, OrInternal};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{
-    AllowedAddresses, HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret,
-};
+use forum_api::webhook::{AllowedAddresses, TopicSet, WebhookSecret};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
-use forum_api::worker::{Worker, WorkerHandle};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use super::environment;
 use crate::before::Club;
@@ -19,11 +17,11 @@ const ALLOWED: AllowedAddresses = AllowedAddresses::Private;
 
 /// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
-    let mut settings = HttpTransportSettings::default();
-    settings.allowed_addresses = ALLOWED;
-    let transport = HttpTransport::new(settings).or_internal()?;
+    let mut settings = WorkerSettings::default();
+    settings.http.allowed_addresses = ALLOWED;
     let stores = WebhookStores::in_postgres(&club.pool);
-    let worker = Worker::builder(stores, Arc::new(club.clone()), transport, &environment())
+    let worker = Worker::builder(stores, Arc::new(club.clone()), &environment())
+        .settings(settings)
         .build()
         .or_internal()?;
     Ok(worker.start())
