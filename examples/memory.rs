@@ -389,7 +389,7 @@ impl Data {
             }
         };
         let forum_id = forum.forum_id.clone();
-        Ok(Subscription::new(target, forum_id, title, created_at))
+        Ok(Subscription::new(target.clone(), forum_id, title, created_at))
     }
 
     /// Returns the hit of a post of a thread; `None` if it does not match the search.
@@ -1197,7 +1197,7 @@ impl Board for MemoryBoard {
         });
         let selected = visible.filter(|(_, subscription)| {
             let kind = list.filter.target;
-            kind.is_none_or(|kind| kind == subscription.target)
+            kind.is_none_or(|kind| kind == subscription.target.kind())
         });
         let page = list.page(selected, |(number, _)| [-number])?;
         Ok(page.map(|(_, subscription)| subscription))

@@ -62,8 +62,8 @@ impl Resource for MessageSummary {
 
 impl Resource for Subscription {
     fn shown_thread(&self) -> Option<ThreadId> {
-        match SubscriptionTarget::new(self.target, self.target_id.clone()) {
-            SubscriptionTarget::Thread(id) => Some(id),
+        match &self.target {
+            SubscriptionTarget::Thread(id) => Some(id.clone()),
             SubscriptionTarget::Forum(_) => None,
         }
     }

@@ -135,7 +135,7 @@ fn schema(description: &str, example: &str) -> Schema {
 }
 
 macro_rules! ids {
-    ($($name:ident $example:literal: $description:literal;)+) => {$(
+    ($($visibility:vis $name:ident $example:literal: $description:literal;)+) => {$(
         #[doc = $description]
         ///
         /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`, but not `-`.
@@ -143,14 +143,14 @@ macro_rules! ids {
         /// `Deserialize` converts a malformed text to the empty id, which no resource has. In a path a malformed id is
         /// a 404.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Repr);
+        $visibility struct $name(Repr);
 
         impl $name {
             /// Parses an id.
             ///
             /// # Errors
             /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]` and not `-`.
-            pub fn parse(text: &str) -> Result<Self, ParseError> {
+            $visibility fn parse(text: &str) -> Result<Self, ParseError> {
                 Repr::parse(text).map(Self)
             }
 
@@ -228,22 +228,22 @@ macro_rules! numeric_ids {
     )+};
 }
 
-numeric_ids! { ForumId ThreadId PostId UserId PollId OptionId RatingId MessageId TargetId }
+numeric_ids! { ForumId ThreadId PostId UserId PollId OptionId RatingId MessageId }
 
 ids! {
-    ForumId "2": "The id of a forum.";
-    ThreadId "16": "The id of a thread.";
-    PostId "69": "The id of a post.";
-    UserId "4": "The id of a member.";
-    PollId "1": "The id of a poll.";
-    OptionId "1": "The id of a poll's option.";
-    RatingId "1": "The id of a reputation rating.";
-    MessageId "2": "The id of one member's copy of a private message.";
-    TargetId "16": "The id of a subscription's target: a thread or a forum.";
-    EventId "evt_3kTMd0a9bYcQxZ7LpWvJ2e": "The id of a webhook event.";
-    EndpointId "whe_0pQv8sT1mZr5Yx2KdLw4Nc": "The id of an endpoint that receives webhooks.";
-    DeliveryId "dlv_7hRb2cXf9GjU4aEo1TqViM": "The id of a webhook delivery, which is the same for each attempt.";
-    AuditEntryId "aud_5nWk3yPz8DsH6lBt0CgFuJ": "The id of an entry of the audit log.";
+    pub ForumId "2": "The id of a forum.";
+    pub ThreadId "16": "The id of a thread.";
+    pub PostId "69": "The id of a post.";
+    pub UserId "4": "The id of a member.";
+    pub PollId "1": "The id of a poll.";
+    pub OptionId "1": "The id of a poll's option.";
+    pub RatingId "1": "The id of a reputation rating.";
+    pub MessageId "2": "The id of one member's copy of a private message.";
+    pub(crate) TargetId "16": "The id of a subscription's target: a thread or a forum.";
+    pub EventId "evt_3kTMd0a9bYcQxZ7LpWvJ2e": "The id of a webhook event.";
+    pub EndpointId "whe_0pQv8sT1mZr5Yx2KdLw4Nc": "The id of an endpoint that receives webhooks.";
+    pub DeliveryId "dlv_7hRb2cXf9GjU4aEo1TqViM": "The id of a webhook delivery, which is the same for each attempt.";
+    pub AuditEntryId "aud_5nWk3yPz8DsH6lBt0CgFuJ": "The id of an entry of the audit log.";
 }
 
 macro_rules! convert_ids {

@@ -70,9 +70,9 @@ pub(crate) use id::ID;
 pub(crate) use id::ID_CHARACTERS;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
-    PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
+    PollId, PostId, RatingId, ThreadId, UserId, UserRef,
 };
-pub(crate) use id::{ID_PATTERN, check_id};
+pub(crate) use id::{ID_PATTERN, TargetId, check_id};
 pub use list::List;
 pub(crate) use list::{CursorScope, PageForm};
 pub use me::{Me, OwnAccount, TokenInfo};

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::serde_helpers::first_paragraph;
 use super::{ForumId, TargetId, ThreadId, Timestamp};
 
 /// Kind of the subscription's target.
@@ -19,13 +18,6 @@ pub enum SubscriptionTargetKind {
 }
 
 /// Target of a subscription.
-///
-/// ```
-/// use forum_api::model::{SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId};
-///
-/// let target = SubscriptionTarget::Thread(ThreadId::from(16));
-/// assert_eq!((target.kind(), target.id()), (SubscriptionTargetKind::Thread, TargetId::from(16)));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SubscriptionTarget {
     /// A thread.
@@ -35,15 +27,14 @@ pub enum SubscriptionTarget {
 }
 
 impl SubscriptionTarget {
-    /// Creates a target from its kind and its id.
-    pub fn new(kind: SubscriptionTargetKind, id: TargetId) -> Self {
+    pub(crate) fn new(kind: SubscriptionTargetKind, id: TargetId) -> Self {
         match kind {
             SubscriptionTargetKind::Thread => Self::Thread(id.into_thread()),
             SubscriptionTargetKind::Forum => Self::Forum(id.into_forum()),
         }
     }
 
-    /// Returns the kind, for [`Subscription::target`].
+    /// Returns the kind.
     pub const fn kind(&self) -> SubscriptionTargetKind {
         match self {
             Self::Thread(_) => SubscriptionTargetKind::Thread,
@@ -51,8 +42,7 @@ impl SubscriptionTarget {
         }
     }
 
-    /// Returns the id, for [`Subscription::target_id`].
-    pub fn id(&self) -> TargetId {
+    fn id(&self) -> TargetId {
         match self {
             Self::Thread(id) => id.clone().into(),
             Self::Forum(id) => id.clone().into(),
@@ -64,15 +54,12 @@ impl SubscriptionTarget {
 ///
 /// The library omits subscriptions from lists while the caller cannot see their `forum_id`. The board must keep them,
 /// so that they reappear when the caller can see the forum again.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(transform = first_paragraph)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "SubscriptionJson", into = "SubscriptionJson")]
 #[non_exhaustive]
 pub struct Subscription {
-    /// Kind of the subscription's target.
-    pub target: SubscriptionTargetKind,
-    /// Id of the target.
-    pub target_id: TargetId,
+    /// The target, in JSON the fields `target` and `targetId`.
+    pub target: SubscriptionTarget,
     /// The forum itself, or the forum of the thread.
     pub forum_id: ForumId,
     /// Title of the target.
@@ -84,27 +71,71 @@ pub struct Subscription {
 impl Subscription {
     /// Creates the subscription to a forum, or to a thread of this forum.
     pub fn new(
-        target: &SubscriptionTarget,
+        target: SubscriptionTarget,
         forum_id: ForumId,
         title: impl Into<String>,
         created_at: Timestamp,
     ) -> Self {
-        Self {
-            target: target.kind(),
-            target_id: target.id(),
-            forum_id,
-            title: title.into(),
-            created_at,
-        }
+        Self { target, forum_id, title: title.into(), created_at }
     }
 
     pub(crate) fn example() -> Self {
         Self::new(
-            &SubscriptionTarget::Thread(ThreadId::from(16)),
+            SubscriptionTarget::Thread(ThreadId::from(16)),
             ForumId::from(2),
             "Which tea for a rainy afternoon?",
             Timestamp::from_millis(1_769_860_800_000),
         )
+    }
+}
+
+/// A subscription to a thread or a forum.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Subscription")]
+struct SubscriptionJson {
+    /// Kind of the subscription's target.
+    target: SubscriptionTargetKind,
+    /// Id of the target.
+    target_id: TargetId,
+    /// The forum itself, or the forum of the thread.
+    forum_id: ForumId,
+    /// Title of the target.
+    title: String,
+    /// Time of the subscription.
+    created_at: Timestamp,
+}
+
+impl From<SubscriptionJson> for Subscription {
+    fn from(json: SubscriptionJson) -> Self {
+        Self {
+            target: SubscriptionTarget::new(json.target, json.target_id),
+            forum_id: json.forum_id,
+            title: json.title,
+            created_at: json.created_at,
+        }
+    }
+}
+
+impl From<Subscription> for SubscriptionJson {
+    fn from(subscription: Subscription) -> Self {
+        Self {
+            target: subscription.target.kind(),
+            target_id: subscription.target.id(),
+            forum_id: subscription.forum_id,
+            title: subscription.title,
+            created_at: subscription.created_at,
+        }
+    }
+}
+
+impl JsonSchema for Subscription {
+    fn schema_name() -> Cow<'static, str> {
+        SubscriptionJson::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        SubscriptionJson::json_schema(generator)
     }
 }
 

@@ -28,11 +28,11 @@ board_rules! {
         alice.subscribe(&SubscriptionTarget::Thread(reply.thread_id.clone())).await.expect_ok()?;
         alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
         let mut actual = subscriptions(&alice).await?;
-        actual.sort_by_key(|it| it.target == SubscriptionTargetKind::Thread);
-        let targets = actual.iter().map(|it| (it.target, it.target_id.clone(), it.forum_id.clone()));
+        actual.sort_by_key(|it| it.target.kind() == SubscriptionTargetKind::Thread);
+        let targets = actual.iter().map(|it| (it.target.clone(), it.forum_id.clone()));
         let expected = [
-            (SubscriptionTargetKind::Forum, forum.clone().into(), forum.clone()),
-            (SubscriptionTargetKind::Thread, reply.thread_id.into(), forum),
+            (SubscriptionTarget::Forum(forum.clone()), forum.clone()),
+            (SubscriptionTarget::Thread(reply.thread_id), forum),
         ];
         check_eq!(targets.collect::<Vec<_>>(), expected)?;
         check_eq!(actual.into_iter().map(|it| it.title).collect::<Vec<_>>(), titles)
@@ -48,18 +48,19 @@ board_rules! {
         }
         let mut threads = Vec::new();
         for thread in ids {
-            alice.subscribe(&SubscriptionTarget::Thread(thread.clone())).await.expect_ok()?;
-            threads.insert(0, (SubscriptionTargetKind::Thread, thread.into()));
+            let target = SubscriptionTarget::Thread(thread);
+            alice.subscribe(&target).await.expect_ok()?;
+            threads.insert(0, target);
         }
-        alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
-        let forums = vec![(SubscriptionTargetKind::Forum, forum.into())];
+        let forums = vec![SubscriptionTarget::Forum(forum)];
+        alice.subscribe(&forums[0]).await.expect_ok()?;
         for (target, expected) in [
             (Some(SubscriptionTargetKind::Thread), threads.clone()),
             (Some(SubscriptionTargetKind::Forum), forums.clone()),
             (None, [forums, threads].concat()),
         ] {
             // A forum and a thread can have the same id.
-            let id = |it: &Subscription| (it.target, it.target_id.clone());
+            let id = |it: &Subscription| it.target.clone();
             if suite.require(Capability::SubscriptionTimes).is_ok() {
                 check_pages(&alice, &target, &[2], &expected, id).await?;
             }
@@ -125,7 +126,7 @@ board_rules! {
         alice.unsubscribe(&whole).await.expect_ok()?;
         alice.unsubscribe(&whole).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
-        check_eq!(only(subscriptions(&alice).await?)?.target, SubscriptionTargetKind::Thread)
+        check_eq!(only(subscriptions(&alice).await?)?.target, thread)
     }
 
     /// A deleted thread leaves the lists of callers who cannot see it, until it is restored.

@@ -153,7 +153,7 @@ commands! { board:
     list_subscriptions(member: &MemberCaller, list: List<SubscriptionFilter>) -> Page<Subscription> {
         let shown = board.shown(&Caller::Member(member.clone()));
         let kind = list.filter.target.unwrap_or(SubscriptionTargetKind::Thread);
-        let subscription = |n: usize| fixtures::subscription(&fixtures::target(kind, shown[n - 1]));
+        let subscription = |n: usize| fixtures::subscription(fixtures::target(kind, shown[n - 1]));
         Ok(page(list.limit, list.after.as_ref(), shown.len(), subscription))
     }
 
@@ -163,12 +163,13 @@ commands! { board:
             SubscriptionTarget::Thread(_) => &[THREADS],
             SubscriptionTarget::Forum(_) => &[],
         };
-        board.find(member.access(), &target.id().to_string(), bounds).map_err(|_| not_found("target"))?;
-        let subscription = fixtures::subscription(&target);
-        Ok(match target {
-            SubscriptionTarget::Thread(_) => CreateOutcome::Existing(subscription),
-            SubscriptionTarget::Forum(_) => CreateOutcome::Created(subscription),
-        })
+        let id = fixtures::target_id(&target);
+        board.find(member.access(), &id, bounds).map_err(|_| not_found("target"))?;
+        let outcome = match target {
+            SubscriptionTarget::Thread(_) => CreateOutcome::Existing,
+            SubscriptionTarget::Forum(_) => CreateOutcome::Created,
+        };
+        Ok(outcome(fixtures::subscription(target)))
     }
 
     unsubscribe(_member: &MemberCaller, target: SubscriptionTarget) -> () {

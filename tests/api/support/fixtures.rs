@@ -152,8 +152,15 @@ pub(crate) fn target(kind: SubscriptionTargetKind, forum: &str) -> SubscriptionT
     }
 }
 
-pub(crate) fn subscription(target: &SubscriptionTarget) -> Subscription {
-    let id = target.id().to_string();
+pub(crate) fn target_id(target: &SubscriptionTarget) -> String {
+    match target {
+        SubscriptionTarget::Thread(id) => id.to_string(),
+        SubscriptionTarget::Forum(id) => id.to_string(),
+    }
+}
+
+pub(crate) fn subscription(target: SubscriptionTarget) -> Subscription {
+    let id = target_id(&target);
     let forum = ForumId::parse(id.split('-').next().unwrap()).unwrap();
     Subscription::new(target, forum, format!("Title of {id}"), time())
 }

@@ -173,7 +173,7 @@ fn read(row: &Row<'_>) -> BackendResult<(i64, Subscription)> {
         SubscriptionTarget::Forum(row.id("target_id")?)
     };
     let subscription = Subscription::new(
-        &target,
+        target,
         row.id("forum_id")?,
         row.value::<String>("title")?,
         row.value("created_at")?,
@@ -200,8 +200,11 @@ async fn containing_forum(
 
 /// Returns the kind and the id of a target; `None` if the id is invalid.
 fn target_key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
-    let id = subscription_target.id().to_i64().ok()?;
-    Some((subscription_target.kind(), id))
+    let id = match subscription_target {
+        SubscriptionTarget::Thread(id) => id.to_i64(),
+        SubscriptionTarget::Forum(id) => id.to_i64(),
+    };
+    Some((subscription_target.kind(), id.ok()?))
 }
 
 const fn target_name(target: SubscriptionTargetKind) -> &'static str {
