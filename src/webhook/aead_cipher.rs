@@ -46,7 +46,7 @@ impl AeadCipher {
     ///
     /// # Errors
     /// [`KeyTooShortError`] if `material` has fewer than 16 bytes.
-    pub fn new(material: &[u8], random: Arc<dyn RandomSource>) -> Result<Self, KeyTooShortError> {
+    pub fn new(material: &[u8], random: impl RandomSource) -> Result<Self, KeyTooShortError> {
         let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let mut id = base16ct::lower::encode_string(&hash.finalize());
@@ -56,7 +56,7 @@ impl AeadCipher {
             .ok()
             .filter(|_| material.len() >= Self::MIN_LEN);
         let key = LessSafeKey::new(unbound.ok_or(KeyTooShortError)?);
-        Ok(Self { id, key, random })
+        Ok(Self { id, key, random: Arc::new(random) })
     }
 
     /// Returns the associated data of a secret: the ids of the key and the endpoint. Neither contains a space.

@@ -53,7 +53,7 @@ impl WebhookCipher {
             .and_then(|()| fs::read(path))
             .map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
-        let cipher = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom))
+        let cipher = AeadCipher::new(without_line_end(&key), OsRandom)
             .map_err(|error| BoardError::validation("key", invalid(error)))?;
         Ok(Self(Arc::new(cipher)))
     }

@@ -3,11 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{RequestInfo, WebUrls};
+use crate::host::{BackendResult, RequestInfo, WebUrls};
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
-use crate::runtime::RandomError;
 #[cfg(feature = "webhooks")]
-use crate::runtime::RandomSource;
+use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
 
 /// An event of the board, as it is stored in the outbox and sent.
@@ -90,8 +89,8 @@ impl RequestInfo {
     /// [`RequestInfo::background`].
     ///
     /// # Errors
-    /// [`RandomError`] if the random source of the [`Environment`](crate::Environment) fails.
-    pub fn event(&self, occurred_at: Timestamp) -> Result<EventMeta, RandomError> {
+    /// [`BackendError`](crate::host::BackendError) if the random source of the [`Environment`](crate::Environment) fails.
+    pub fn event(&self, occurred_at: Timestamp) -> BackendResult<EventMeta> {
         let id = EventId::generate(self.random())?;
         let request_id = self.record_event(&id).map(Into::into);
         Ok(EventMeta { id, occurred_at, request_id, web_urls: WebUrls::default() })

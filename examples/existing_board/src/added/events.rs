@@ -3,7 +3,6 @@
 use deadpool_postgres::GenericClient;
 use forum_api::host::RequestInfo;
 use forum_api::model::{BodyFormat, Timestamp};
-use forum_api::runtime::{Clock as _, SystemClock};
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use super::convert::{author, post, thread};
@@ -29,16 +28,17 @@ pub async fn emit(
 /// Locks or unlocks a topic, and writes the event of the change in the same transaction. Changes nothing if the topic has
 /// this state already.
 pub async fn lock_topic(club: &Club, topic: i64, locked: bool) -> Result<(), ReplyError> {
-    let update = "UPDATE topic SET locked = $2 WHERE id = $1 AND locked <> $2";
+    let update = "
+        UPDATE topic SET locked = $2 WHERE id = $1 AND locked <> $2 RETURNING club_now() AS locked_at";
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
-    if transaction.execute(update, &[&topic, &locked]).await? == 0 {
+    let Some(row) = transaction.query_opt(update, &[&topic, &locked]).await? else {
         return Ok(());
-    }
+    };
+    let locked_at = Timestamp::from_millis(row.try_get("locked_at")?);
     let changed = topics::find(&transaction, topic, ADMINISTRATOR).await?;
     let topic = changed.ok_or(ReplyError::NoTopic)?;
-    let now = SystemClock.now();
-    let meta = event_meta(None, now)?;
+    let meta = event_meta(None, locked_at)?;
     let thread = thread(&topic, 0);
     let event = Event::thread_updated(meta, EventContext::new(&thread, &topic.section_title));
     insert(&transaction, &event).await?;
