@@ -90,6 +90,7 @@ class Board:
             f"UPDATE post SET author_id = {self.spammer} WHERE thread_id = {self.deleted} AND state = 'deleted'"
         )
         self.waiting = self.add_run("awaiting_approval", 5_000 * self.scale)
+        self.add_wave(10)
         # A moderator has approved each of the replies.
         self.unpublished = self.add_unpublished(200)
         self.add_hidden_threads()
@@ -144,6 +145,13 @@ class Board:
         self.copy_last_post(thread, count, state=f"'{state}'")
         self.alice.api("POST", f"/threads/{thread}/posts", {"body": "after"})
         return thread
+
+    def add_wave(self, count: int) -> None:
+        """Adds a member with posts in a thread with a run of deleted ones."""
+        self.server.operate("member", "add", "wave", "--groups", "members")
+        wave = self.server.token("wave")
+        for number in range(count):
+            wave.api("POST", f"/threads/{self.deleted}/posts", {"body": f"wave {number}"})
 
     def add_unpublished(self, count: int) -> str:
         """Adds a thread that awaits approval, with approved replies of which no event was sent."""

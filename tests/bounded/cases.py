@@ -259,6 +259,8 @@ def operations(board: Board) -> Iterator[Operation]:
         yield Operation(f"{kind} {name}", (kind, *name.split(), "--limit", "50"))
     # The work is proportional to the number of hours.
     yield Operation("token usage", ("token", "usage", "--days", "1"))
+    yield Operation("member ban --delete-posts", ("member", "ban", "wave", "--delete-posts", "--yes"))
+    yield Operation("post restore --by --since", ("post", "restore", "--by", "wave", "--since", "2000-01-01"))
     yield Operation("restore a thread of random_hangul", ("post", "restore", hangul))
     yield Operation("restore a long thread", ("post", "restore", long_thread))
     yield Operation("approve a thread with approved replies", ("post", "approve", unpublished))

@@ -1,5 +1,6 @@
 //! Erasure of a member: the account, and what identifies the member in other rows.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::thread;
@@ -44,6 +45,21 @@ const AUDIT_LOG: [&str; 3] = [
     WHERE action IN ('post.deleted', 'post.restored')
         AND substr(lower(details) || ';', 1, 4 + length(CAST($2 AS TEXT))) = 'by ' || lower(CAST($2 AS TEXT)) || ';'",
 ];
+
+/// Forgets the responses about posts and threads that do not exist, to requests that began in a span of time. A repeat of such
+/// a request gets 409.
+const RESPONSES_ABOUT_REMOVED: &str = "
+    UPDATE forum_api_idempotency_keys
+    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
+    WHERE began_at >= CAST(?1 AS BIGINT) AND began_at < CAST(?2 AS BIGINT)
+        AND (
+            thread_id IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM thread WHERE thread.id = CAST(forum_api_idempotency_keys.thread_id AS BIGINT)
+            )
+            OR post_id IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM post WHERE post.id = CAST(forum_api_idempotency_keys.post_id AS BIGINT)
+            )
+        )";
 
 impl ReferenceBoard {
     /// Removes an account with all personal data. The posts stay without author, unless `with_posts` is set: then the
@@ -97,8 +113,8 @@ impl ReferenceBoard {
         Ok(done)
     }
 
-    /// Removes the responses to the member, and the member from the responses to others whose requests began before a time.
-    /// Returns this time.
+    /// Removes the responses to the member, those about removed content, and the member from the responses to others, where
+    /// the requests began before a time. Returns this time.
     async fn erase_responses(&self, erased: &ErasedMember) -> BoardResult<Timestamp> {
         for batch in erased.batches() {
             loop {
@@ -117,7 +133,14 @@ impl ReferenceBoard {
                 .unwrap_or(end);
             let until = latest.saturating_add(Duration::from_millis(1)).min(end);
             let statement = erased.other_responses(from..until);
-            self.erase_batch(move |tx| Box::pin(execute(tx, statement))).await?;
+            self.erase_batch(move |tx| {
+                let statement = statement.clone();
+                Box::pin(async move {
+                    execute(tx, statement).await?;
+                    forget_responses_about_removed(tx, from..until).await
+                })
+            })
+            .await?;
             from = until;
         }
         Ok(end)
@@ -256,6 +279,14 @@ async fn next_responses(
     Ok(latest.flatten().map(Timestamp::from_millis))
 }
 
+async fn forget_responses_about_removed(
+    tx: &Transaction<'_>,
+    began_at: Range<Timestamp>,
+) -> BoardResult<()> {
+    let parameters = bind![began_at.start.as_millis(), began_at.end.as_millis()];
+    tx.execute(RESPONSES_ABOUT_REMOVED, parameters).await.map(drop)
+}
+
 async fn execute(tx: &Transaction<'_>, statement: ErasureStatement) -> BoardResult<u64> {
     tx.execute_texts(statement.sql, &statement.parameters).await
 }
@@ -300,6 +331,8 @@ impl LastStep {
         while let Some(content) = rest {
             rest = content.remove_batch(tx).await?;
         }
+        let latest = responses_before..Timestamp::from_millis(i64::MAX);
+        forget_responses_about_removed(tx, latest).await?;
         tx.execute("DELETE FROM member WHERE id = ?1", bind![member]).await?;
         for statement in AUDIT_LOG {
             tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;

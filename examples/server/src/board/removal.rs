@@ -145,7 +145,7 @@ const PARTS_OF_THREADS: [&str; 2] = [
 
 /// Removes deleted threads without replies. A rating of a removed post does not count as one by its rater, because it would
 /// become a rating without a post.
-const THREADS: [&str; 5] = [
+const THREADS: [&str; 4] = [
     // The threads are hidden, so their posts are not to count on profiles.
     "UPDATE member SET post_count = post_count - part.posts
     FROM (
@@ -157,9 +157,6 @@ const THREADS: [&str; 5] = [
     WHERE post_id IN (
         SELECT id FROM post WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
     )",
-    "UPDATE forum_api_idempotency_keys
-    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-    WHERE thread_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1))",
     "DELETE FROM subscription
     WHERE target = 'thread' AND target_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
     "DELETE FROM thread WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
@@ -176,12 +173,9 @@ async fn remove_author(tx: &Transaction<'_>, posts: &[OwnPost]) -> BoardResult<(
 /// Removes posts that are deleted or belong to a deleted thread. A rating of a removed post does not count
 /// as one by its rater, because it would become a rating without a post.
 async fn remove_posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
-    const STATEMENTS: [&str; 3] = [
+    const STATEMENTS: [&str; 2] = [
         "UPDATE rating SET rater_id = NULL
         WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
-        "UPDATE forum_api_idempotency_keys
-        SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-        WHERE post_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1))",
         "DELETE FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
             AND (

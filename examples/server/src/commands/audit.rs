@@ -113,7 +113,7 @@ impl ListItem for AuditListing {
         Column::new("TIME"),
         Column::new("ACTION"),
         Column::new("TARGET").optional().whole(),
-        Column::new("BY").long(),
+        Column::new("BY").long().optional(),
         Column::new("FROM").optional(),
         Column::new("DETAILS").long(),
     ];
@@ -140,6 +140,20 @@ mod tests {
 
     use super::*;
     use crate::audit;
+    use crate::output::Table;
+
+    #[test]
+    fn a_narrow_terminal_shows_the_target() {
+        let entry =
+            audit::entry(AuditAction::ENDPOINT_ADDED, "whe_0123456789012345678901").unwrap();
+        let entry = entry.with_details("url https://hooks.example/forum; topics *");
+        let listed = AuditListing::new(AuditRecord { entry, count: 1 }, None);
+        // A time that is not shown at a terminal has 24 characters.
+        let table = Table::of(&[listed]).format(96);
+        assert!(table.contains(" whe_0123456789012345678901 "), "{table}");
+        assert!(table.contains(" url https://hooks.example"), "{table}");
+        assert!(table.ends_with("not shown: BY, FROM\n"), "{table}");
+    }
 
     #[test]
     fn a_count_follows_the_target() {

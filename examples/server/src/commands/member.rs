@@ -197,16 +197,18 @@ async fn ban_with_posts(
     let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
     let began_at = SystemClock.now();
     let deleted = delete_posts(board, member, None, entry).await?;
-    let banned = if is_changed {
-        format!("Banned {name:?}.")
-    } else {
-        format!("{name:?} is already banned.")
-    };
     let posts = counted(deleted, "post", "posts");
     let restore = restore_command(&name, began_at);
-    Output::message(format_args!(
-        "{banned} Deleted {posts}. To undo, run `member unban {name}` and `{restore}`."
-    ))
+    let text = match (is_changed, deleted) {
+        (true, _) => format!(
+            "Banned {name:?}. Deleted {posts}. To undo, run `member unban {name}` and `{restore}`."
+        ),
+        (false, 0) => format!("{name:?} is already banned, and has no posts to delete."),
+        (false, _) => format!(
+            "{name:?} is already banned. Deleted {posts}. To undo the deletion, run `{restore}`."
+        ),
+    };
+    Output::message(text)
 }
 
 /// Text about the data of an erased member that the database does not contain.

@@ -88,7 +88,7 @@ fn own_form(url: &str) -> Option<String> {
         None => without_parameters,
     };
     let file = without_slashes.strip_prefix("file:").unwrap_or(without_slashes);
-    (file != path).then(|| format!("sqlite:{file}"))
+    (file != path && !file.is_empty()).then(|| format!("sqlite:{file}"))
 }
 
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
@@ -263,6 +263,7 @@ mod tests {
             ("sqlite:/srv/forum.db", None),
             ("sqlite:///srv/forum.db", None),
             ("sqlite:what?.db", None),
+            ("sqlite:///", None),
             ("sqlite::memory:", None),
             ("postgres:///forum?host=/run/postgresql", None),
             ("sqlite://forum.db", Some("sqlite:forum.db")),

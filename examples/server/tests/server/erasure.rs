@@ -236,3 +236,75 @@ fn what_a_receiver_answers_during_the_erasure_is_not_kept() {
     let shown = directory.run(&["delivery", "show", &delivery, "--json"], "").json();
     assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));
 }
+
+/// Rows that exist once an erasure with posts has come so far: the ban, the deletion of posts, the removal of posts, and
+/// the removal of events.
+const PROGRESS: [&str; 4] = [
+    "SELECT 'x' FROM member WHERE username = 'zelda' AND banned",
+    "SELECT 'x' FROM member JOIN post ON post.author_id = member.id
+    WHERE username = 'zelda' AND state = 'deleted' LIMIT 1",
+    "SELECT 'x' FROM member
+    WHERE username = 'zelda' AND (SELECT count(*) FROM post WHERE author_id = member.id) < 100",
+    "SELECT 'x' WHERE (SELECT count(*) FROM forum_api_events WHERE topic = 'post.created') < 100",
+];
+
+#[test]
+fn an_erasure_that_was_killed_can_be_repeated() {
+    let server = Server::new(&["--no-worker", "--token-budget", "1000000"]);
+    server.remove_post_limits();
+    server.run_ok("member add zelda --groups members");
+    let [zelda, bob] = ["zelda", "bob"].map(|name| server.token(name));
+    let forums = || server.get(&bob, "/forums").json();
+    let before = forums();
+    for number in 0..5 {
+        let new = json!({ "title": format!("titlequux {number}"), "body": "bodyquux" });
+        let thread = server.post(&zelda, "/forums/2/threads", &new).json();
+        let path = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
+        assert_eq!(server.post(&bob, &path, &json!({ "body": "guestquux" })).status, 201);
+    }
+    for _ in 0..120 {
+        let posted = server.post(&zelda, "/threads/1/posts", &json!({ "body": "replyquux" }));
+        assert_eq!(posted.status, 201, "{posted:?}");
+    }
+
+    let directory = &server.directory;
+    let erase = "member erase zelda --posts --yes";
+    let arguments = directory.arguments(&erase.split(' ').collect::<Vec<_>>());
+    for progress in PROGRESS {
+        let mut child = start(directory.path(), &arguments, &[]);
+        while directory.query(progress).is_empty() && child.try_wait().unwrap().is_none() {
+            thread::yield_now();
+        }
+        drop(child.kill());
+        child.wait().unwrap();
+        // The post counters of forums and threads are those of the visible posts at each instant.
+        let counted = "
+            SELECT CAST(count(*) AS TEXT) FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE forum_id = 1 AND post.state = 'visible' AND thread.state = 'visible'";
+        assert_eq!(forums()["items"][0]["postCount"].to_string(), directory.query(counted)[0]);
+        let of_thread =
+            "SELECT CAST(count(*) - 1 AS TEXT) FROM post WHERE thread_id = 1 AND state = 'visible'";
+        let thread = server.get(&bob, "/threads/1").json();
+        assert_eq!(thread["replyCount"].to_string(), directory.query(of_thread)[0]);
+        // Banned until the account is gone.
+        assert!([401, 403].contains(&server.get(&zelda, "/me").status));
+    }
+    let repeated = server.run(erase);
+    // An erasure can have ended before it was killed.
+    if repeated.status != 0 {
+        repeated.assert_error("unknown member");
+    } else {
+        assert_stored(
+            directory,
+            &["zelda", "titlequux", "bodyquux", "guestquux", "replyquux"],
+            false,
+        );
+    }
+    assert_eq!(server.get(&bob, "/members/@zelda").status, 404);
+    let after = forums();
+    for key in ["threadCount", "postCount"] {
+        for forum in 0..2 {
+            assert_eq!(after["items"][forum][key], before["items"][forum][key], "{key}");
+        }
+    }
+}

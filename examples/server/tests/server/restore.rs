@@ -434,3 +434,33 @@ fn last_forum_of_either(directory: &Path) -> bool {
         other => panic!("{other}"),
     }
 }
+
+#[test]
+fn the_statement_of_the_manual_advances_all_sequences() {
+    let directory = ServerDirectory::in_sqlite().with_postgres(Database::new());
+    let server = Server::start(directory, &["--no-worker"]);
+    server.run_ok("webhook add --url https://receiver.example");
+    server.run_ok("post delete 5");
+    let directory = server.stop();
+    // Logical replication copies no sequences.
+    let restart = "
+        SELECT format('ALTER TABLE %I ALTER COLUMN %I RESTART', table_name, column_name)
+        FROM information_schema.columns WHERE is_identity = 'YES'";
+    for select in [restart, manual_statement()] {
+        for statement in directory.query(select) {
+            directory.execute(&statement);
+        }
+    }
+
+    let server = Server::start(directory, &["--no-worker"]);
+    server.run_ok("webhook add --url https://receiver.example/second");
+    server.run_ok("post restore 5");
+    server.run_ok("forum add After");
+}
+
+/// Returns the query of the manual for statements that advance sequences.
+fn manual_statement() -> &'static str {
+    let manual = include_str!("../../../../docs/operating.md");
+    let (_, rest) = manual.split_once("<<'END'\n").unwrap();
+    rest.split_once(" \\gexec\n").unwrap().0
+}

@@ -217,6 +217,7 @@ CREATE TABLE subscription (
 ) STRICT;
 
 CREATE INDEX subscription_by_target ON subscription (member_id, target, created_at DESC, id DESC);
+CREATE INDEX subscription_by_thread ON subscription (target_id) WHERE target = 'thread';
 
 -- A thread's poll, written by the thread's author.
 CREATE TABLE poll (
