@@ -48,17 +48,19 @@ const AUDIT_LOG: [&str; 3] = [
 
 /// Forgets the responses about posts and threads that do not exist, to requests that began in a span of time. A repeat of such
 /// a request gets 409.
+///
+/// The subqueries are scalar because Postgres can read a whole table for `NOT EXISTS`.
 const RESPONSES_ABOUT_REMOVED: &str = "
     UPDATE forum_api_idempotency_keys
     SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
     WHERE began_at >= CAST(?1 AS BIGINT) AND began_at < CAST(?2 AS BIGINT)
         AND (
-            thread_id IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM thread WHERE thread.id = CAST(forum_api_idempotency_keys.thread_id AS BIGINT)
-            )
-            OR post_id IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM post WHERE post.id = CAST(forum_api_idempotency_keys.post_id AS BIGINT)
-            )
+            thread_id IS NOT NULL AND (
+                SELECT id FROM thread WHERE thread.id = CAST(forum_api_idempotency_keys.thread_id AS BIGINT)
+            ) IS NULL
+            OR post_id IS NOT NULL AND (
+                SELECT id FROM post WHERE post.id = CAST(forum_api_idempotency_keys.post_id AS BIGINT)
+            ) IS NULL
         )";
 
 impl ReferenceBoard {
