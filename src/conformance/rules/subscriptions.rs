@@ -52,8 +52,9 @@ board_rules! {
             alice.subscribe(&target).await.expect_ok()?;
             threads.insert(0, target);
         }
-        let forums = vec![SubscriptionTarget::Forum(forum)];
-        alice.subscribe(&forums[0]).await.expect_ok()?;
+        let subscribed_forum = SubscriptionTarget::Forum(forum);
+        alice.subscribe(&subscribed_forum).await.expect_ok()?;
+        let forums = vec![subscribed_forum];
         for (target, expected) in [
             (Some(SubscriptionTargetKind::Thread), threads.clone()),
             (Some(SubscriptionTargetKind::Forum), forums.clone()),
