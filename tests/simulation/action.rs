@@ -61,6 +61,9 @@ pub(crate) enum Action {
         endpoint: usize,
         enabled: bool,
     },
+    RevokeToken {
+        member: usize,
+    },
     RotateSecret {
         endpoint: usize,
     },
@@ -135,6 +138,9 @@ pub(crate) struct Setting {
 
 pub(crate) const NODES: usize = 2;
 
+/// Drift of a clock that does not move, in milliseconds for each hour.
+const STOPPED: i64 = -3_600_000;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
@@ -186,7 +192,8 @@ impl Action {
             63..65 => Self::RotateSecret { endpoint: any(random) },
             65 => Self::ActivateSecret { endpoint: any(random) },
             66 => Self::RetryDead { endpoint: any(random) },
-            67..80 => Self::Wait { seconds: wait(random) },
+            67 => Self::RevokeToken { member: any(random) },
+            68..80 => Self::Wait { seconds: wait(random) },
             80..86 => Self::Crash { process: any(random) },
             86..91 => Self::Start { process: any(random) },
             91 => Self::StopWorker { worker: any(random) },
@@ -194,17 +201,17 @@ impl Action {
             _ if setting.clocks_differ => Self::SetClock {
                 process: any(random),
                 offset_seconds: [0, 45, -45, 90, -90, 3600, -3600, 7200][random.index(8)],
-                drift: [0, 0, 60_000, -60_000][random.index(4)],
+                drift: [0, 0, 0, 60_000, -60_000, STOPPED][random.index(6)],
             },
             _ => Self::Wait { seconds: wait(random) },
         }
     }
 }
 
-/// Returns a time from a moment to a rotation of a secret.
+/// Returns a time from a moment to more than the rotation of a secret takes, in seconds.
 fn wait(random: &mut Random) -> u64 {
     match random.below(40) {
-        0 => 24 * 3600 + random.below(600),
+        0 => 10 * 3600 + random.below(16 * 3600),
         1..7 => random.below(3600),
         7..24 => random.below(120),
         _ => random.below(10),

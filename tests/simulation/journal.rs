@@ -65,6 +65,8 @@ pub(crate) struct WriteFacts {
 /// Response to a write.
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// `true` if the token was revoked before the request was sent.
+    pub(crate) is_revoked: bool,
     /// Header `location`.
     pub(crate) created: Option<String>,
     /// Header `x-error-reason`.
@@ -81,7 +83,7 @@ pub(crate) struct DeliveryFacts {
     /// `true` if a worker recorded that sending begins, and no result.
     is_begun: bool,
     /// Number of leases under which each process recorded that sending begins, without an attempt yet.
-    unsent: BTreeMap<ProcessId, u32>,
+    pending_sends: BTreeMap<ProcessId, u32>,
 }
 
 struct Lease {
@@ -314,7 +316,7 @@ impl Journal {
 
     pub(crate) fn answered(&self, number: usize, answer: Answer) {
         self.with(|facts| {
-            let Answer { status, created, reason } = answer;
+            let Answer { status, is_revoked, created, reason } = answer;
             facts.record(|| {
                 format!("write {number} gets {status} {}", reason.as_deref().unwrap_or_default())
             });
@@ -329,6 +331,9 @@ impl Journal {
             let is_committed = write.commits > 0 || created.is_none();
             let is_same = !write.has_key || write.created.is_none() || write.created == created;
             write.created = write.created.take().or(created);
+            facts.check(require(!is_revoked, || {
+                format!("a revoked token is refused: write {number}")
+            }));
             facts.check(require(is_committed, || {
                 format!("an acknowledged write is committed: write {number}")
             }));
@@ -353,8 +358,8 @@ impl Journal {
             let result = facts.check_sent(process, &id, request, now);
             facts.check(result.map_err(|fault| format!("{fault}: {id} by {process:?}")));
             let delivery = facts.deliveries.get_mut(&id)?;
-            if let Some(unsent) = delivery.unsent.get_mut(&process) {
-                *unsent = unsent.saturating_sub(1);
+            if let Some(count) = delivery.pending_sends.get_mut(&process) {
+                *count = count.saturating_sub(1);
             }
             let lease = delivery
                 .lease
@@ -526,7 +531,7 @@ impl Facts {
         if let Some(lease) = lease {
             // A call whose result is lost is repeated.
             if lease.begun.is_none() {
-                *delivery.unsent.entry(lease.process).or_default() += 1;
+                *delivery.pending_sends.entry(lease.process).or_default() += 1;
             }
             lease.begun = lease.begun.or(Some(order));
             delivery.is_begun = true;
@@ -549,8 +554,8 @@ impl Facts {
         let Some(lease) = lease else {
             return require(may_be_late, || "a delivery is sent under a lease".into());
         };
-        let has_unsent = delivery.unsent.get(&process).is_some_and(|unsent| *unsent > 0);
-        if may_be_late && has_unsent && (lease.begun.is_none() || lease.sends > 0) {
+        let has_pending_send = delivery.pending_sends.get(&process).is_some_and(|count| *count > 0);
+        if may_be_late && has_pending_send && (lease.begun.is_none() || lease.sends > 0) {
             return Ok(());
         }
         let Some(begun) = lease.begun else {

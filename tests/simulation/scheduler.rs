@@ -15,6 +15,9 @@ use crate::random::Random;
 /// Beginning of each simulation.
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
+/// Largest difference of the clock of a process to the true time. Drift ends when it is reached.
+const MAX_DIFFERENCE: Duration = Duration::from_secs(2 * 3600);
+
 /// Maximum number of polls without an advance of time; more indicate a busy loop.
 const MAX_POLLS: u32 = 100_000;
 
@@ -253,9 +256,11 @@ impl Runtime for ProcessRuntime {
     }
 }
 
-/// Clock of a process, which can be ahead or behind, and drift.
+/// Clock of a process, which can be ahead or behind, and drift or stop.
 pub(crate) struct ProcessClock {
     scheduler: Scheduler,
+    /// Time at which the clock was set.
+    set_at: AtomicI64,
     /// Difference to the true time when the clock was set, in milliseconds.
     offset: AtomicI64,
     /// Milliseconds that the clock gains in an hour.
@@ -264,10 +269,12 @@ pub(crate) struct ProcessClock {
 
 impl ProcessClock {
     pub(crate) fn new(scheduler: &Scheduler) -> Self {
-        Self { scheduler: scheduler.clone(), offset: AtomicI64::new(0), drift: AtomicI64::new(0) }
+        let [set_at, offset, drift] = [START.as_millis(), 0, 0].map(AtomicI64::new);
+        Self { scheduler: scheduler.clone(), set_at, offset, drift }
     }
 
     pub(crate) fn set(&self, offset_seconds: i64, drift: i64) {
+        self.set_at.store(self.scheduler.now().as_millis(), Ordering::SeqCst);
         self.offset.store(offset_seconds * 1000, Ordering::SeqCst);
         self.drift.store(drift, Ordering::SeqCst);
     }
@@ -282,8 +289,10 @@ impl std::fmt::Debug for ProcessClock {
 impl Clock for ProcessClock {
     fn now(&self) -> Timestamp {
         let now = self.scheduler.now().as_millis();
-        let elapsed = now - START.as_millis();
+        let elapsed = now - self.set_at.load(Ordering::SeqCst);
         let drift = elapsed * self.drift.load(Ordering::SeqCst) / 3_600_000;
-        Timestamp::from_millis(now + self.offset.load(Ordering::SeqCst) + drift)
+        let difference = self.offset.load(Ordering::SeqCst) + drift;
+        let most = MAX_DIFFERENCE.as_millis() as i64;
+        Timestamp::from_millis(now + difference.clamp(-most, most))
     }
 }

@@ -13,7 +13,7 @@ use forum_api::store::sqlite::rusqlite::{Savepoint, params_from_iter};
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ErasedMember, Stores, WebhookStores};
 use forum_api::test_util::{self, StoreInterceptor, audit_entry};
-use forum_api::token::TokenRequest;
+use forum_api::token::{Lookup, TokenRequest};
 use forum_api::webhook::{PlaintextCipher, SecretCipher as _, Topic, WebhookSecret};
 use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
@@ -36,9 +36,6 @@ use crate::{memory, ready};
 
 /// Time after which nothing waits when no more faults occur.
 const RECOVERY_PERIOD: Duration = Duration::from_secs(30 * 60);
-
-/// Longest time that a due time can be ahead without being corrected, after a clock was ahead.
-const LONGEST_DELAY: Duration = Duration::from_secs(61 * 60);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -96,6 +93,8 @@ struct Member {
     id: UserId,
     name: String,
     token: String,
+    lookup: Lookup,
+    is_revoked: bool,
     is_erased: bool,
 }
 
@@ -118,9 +117,9 @@ enum Service {
 /// A request that its client can repeat.
 struct ClientWrite {
     first_sent_at: Timestamp,
+    member: usize,
     method: &'static str,
     path: String,
-    token: String,
     key: Option<String>,
     body: Value,
     /// Connections of the clients.
@@ -198,9 +197,11 @@ impl World {
             let name = format!("member{number}");
             let id = ready(self.board.fixture.add_member(&name, role)).unwrap();
             let request = TokenRequest::new(&id, &scopes).label("simulation");
-            let (token, _) = ready(environment.issue_token(&self.stores, request)).unwrap();
+            let (token, record) = ready(environment.issue_token(&self.stores, request)).unwrap();
             let token = token.expose_secret().to_owned();
-            self.members.push(Member { id, name, token, is_erased: false });
+            let lookup = record.lookup;
+            let member = Member { id, name, token, lookup, is_revoked: false, is_erased: false };
+            self.members.push(member);
         }
         for _ in 0..3 {
             let forum = NewForum::new("Forum", Audience::Members, Audience::Members);
@@ -398,6 +399,14 @@ impl World {
                 drop(ready(self.admin.set_enabled(&id, enabled, &AuditActor::SYSTEM)));
                 self.journal.with(|facts| facts.exclude(|one| one.id == id));
             }
+            Action::RevokeToken { member } => {
+                let count = self.members.len() - 1;
+                let member = &mut self.members[1 + member % count];
+                member.is_revoked = true;
+                let now = self.scheduler.now();
+                let audit = audit_entry();
+                ready(self.stores.tokens.revoke(&member.lookup, now, &audit)).unwrap();
+            }
             Action::RotateSecret { endpoint } => {
                 let id = self.endpoints[endpoint % self.endpoints.len()].clone();
                 let rotated = ready(self.admin.rotate(&id, &AuditActor::SYSTEM));
@@ -491,9 +500,9 @@ impl World {
         let has_key = has_key && method == "POST";
         self.writes.push(ClientWrite {
             first_sent_at: self.scheduler.now(),
+            member,
             method,
             path,
-            token: self.members[member].token.clone(),
             key: has_key.then(|| format!("key-{number}")),
             body,
             connections: Vec::new(),
@@ -521,7 +530,7 @@ impl World {
         let mut request = Request::builder()
             .method(write.method)
             .uri(format!("/api/v1{}", write.path))
-            .header("authorization", format!("Bearer {}", write.token));
+            .header("authorization", format!("Bearer {}", self.members[write.member].token));
         if let Some(key) = &write.key {
             request = request.header("idempotency-key", key);
         }
@@ -533,6 +542,7 @@ impl World {
             }
         };
         let request = request.body(Full::new(bytes::Bytes::from(body))).unwrap();
+        let is_revoked = self.members[write.member].is_revoked;
         let (connection, disconnection) = oneshot::channel();
         write.connections.push(connection);
         let api = api.clone();
@@ -549,6 +559,7 @@ impl World {
                     |name| Some(response.headers().get(name)?.to_str().unwrap().to_owned());
                 let answer = Answer {
                     status: response.status().as_u16(),
+                    is_revoked,
                     created: header("location"),
                     reason: header("x-error-reason"),
                 };
@@ -612,9 +623,6 @@ impl World {
         }
         self.start_all();
         self.scheduler.advance(RECOVERY_PERIOD);
-        if self.setting.clocks_differ {
-            self.scheduler.advance(LONGEST_DELAY);
-        }
     }
 
     /// Repeats each write whose key is valid. Returns their numbers.

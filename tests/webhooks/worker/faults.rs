@@ -9,25 +9,8 @@ use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
 use forum_api::webhook::TransportError;
 
-use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::transport::Reply::{Delayed, Status};
-
-#[test]
-fn occasional_store_failures_lose_and_repeat_no_delivery() {
-    let fixture = WorkerFixture::new();
-    for name in ["a", "b", "c"] {
-        fixture.add(name);
-        let replies = [Status(500), Delayed(seconds(1), 204)];
-        fixture.transport.set_replies(name, replies);
-    }
-    (0..200).for_each(|_| drop(fixture.insert_post_event()));
-    fixture.fail(|_, calls| calls % 5 == 0);
-    let handle = fixture.start();
-    fixture.advance(HOUR);
-    assert_eq!(fixture.count(Delivered), 600);
-    assert_eq!(fixture.sent().len(), 603, "nothing is sent twice");
-    assert!(handle.health().consecutive_failures <= 1);
-}
+use super::fixture::{WorkerFixture, seconds};
+use super::transport::Reply::Status;
 
 #[test]
 fn a_failing_store_is_called_with_backoff() {

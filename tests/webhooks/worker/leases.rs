@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use forum_api::store::ClaimedDelivery;
 use forum_api::test_util::{Intervention, claim_request};
-use forum_api::webhook::DeliveryState::{Delivered, Queued};
+use forum_api::webhook::DeliveryState::Delivered;
 
 use super::fixture::{WorkerFixture, seconds};
 use super::owners::OwnerAccess;
@@ -42,19 +42,6 @@ fn an_attempt_is_sent_only_with_a_lease_that_covers_it() {
         assert_eq!(fixture.progress(), (Delivered, 1), "after {pause} s");
         assert_eq!(fixture.sent().len(), 1);
     }
-}
-
-#[test]
-fn an_attempt_whose_start_cannot_be_recorded_is_not_sent() {
-    let fixture = WorkerFixture::new();
-    fixture.queue(&fixture.add("a"), 1);
-    fixture.fail(|name, _| name == "deliveries.begin_sending");
-    fixture.start();
-    assert!(fixture.sent().is_empty());
-    assert_eq!(fixture.progress(), (Queued, 0));
-    fixture.fail(|_, _| false);
-    fixture.advance(seconds(5));
-    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
