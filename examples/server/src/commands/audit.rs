@@ -144,9 +144,10 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_shows_the_target() {
-        let entry =
-            audit::entry(AuditAction::ENDPOINT_ADDED, "whe_0123456789012345678901").unwrap();
-        let entry = entry.with_details("url https://hooks.example/forum; topics *");
+        let target = "whe_0123456789012345678901";
+        let entry = audit::entry(AuditAction::ENDPOINT_ADDED, target)
+            .unwrap()
+            .with_details("url https://hooks.example/forum; topics *");
         let listed = AuditListing::new(AuditRecord { entry, count: 1 }, None);
         // A time that is not shown at a terminal has 24 characters.
         let table = Table::of(&[listed]).format(96);

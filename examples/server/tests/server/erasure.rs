@@ -268,8 +268,7 @@ fn an_erasure_that_was_killed_can_be_repeated() {
     }
 
     let directory = &server.directory;
-    let erase = "member erase zelda --posts --yes";
-    let arguments = directory.arguments(&erase.split(' ').collect::<Vec<_>>());
+    let arguments = directory.arguments(&["member", "erase", "zelda", "--posts", "--yes"]);
     for progress in PROGRESS {
         let mut child = start(directory.path(), &arguments, &[]);
         while directory.query(progress).is_empty() && child.try_wait().unwrap().is_none() {
@@ -289,7 +288,7 @@ fn an_erasure_that_was_killed_can_be_repeated() {
         // Banned until the account is gone.
         assert!([401, 403].contains(&server.get(&zelda, "/me").status));
     }
-    let repeated = server.run(erase);
+    let repeated = server.run("member erase zelda --posts --yes");
     // An erasure can have ended before it was killed.
     if repeated.status != 0 {
         repeated.assert_error("unknown member");
