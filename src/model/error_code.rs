@@ -69,8 +69,7 @@ macro_rules! codes {
     };
 }
 
-const OVERLOADED: &str =
-    "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
+const OVERLOADED: &str = "The board was overloaded and did not run the request. Wait `retry-after` seconds, then try again.";
 
 codes! {
     BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A part of the request is missing or invalid: a query parameter, a header, the body or one of its fields."

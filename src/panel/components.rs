@@ -133,6 +133,7 @@ pub(super) fn properties<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) 
 
 /// Renders the last section of a page: a change that cannot be undone. `control` makes the change, after the visitor has
 /// unfolded what it does.
+#[cfg(feature = "webhooks")]
 pub(super) fn danger_section(title: &str, summary: &str, effect: &str, control: Markup) -> Markup {
     html! {
         section aria-labelledby="danger" {

@@ -81,10 +81,10 @@ impl Deliveries {
             self.endpoints.iter().filter(|one| one.failing_since.is_some()).collect();
         html! {
             @if failing.is_empty() {
-                @if !self.endpoints.is_empty() { p.notice { "No endpoint fails." } }
+                @if !self.endpoints.is_empty() { p.notice { "No endpoint is failing." } }
             } @else {
                 div.alert {
-                    p { (counted(failing.len(), "endpoint fails", "endpoints fail")) ":" }
+                    p { (counted(failing.len(), "endpoint is failing", "endpoints are failing")) ":" }
                     ul.parts {
                         @for endpoint in failing.iter().take(MAX_FAILING) {
                             li { a href=(context.url(&format!("/webhooks/{}", endpoint.id))) { (breakable(&endpoint.url)) } }

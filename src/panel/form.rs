@@ -90,6 +90,7 @@ pub(super) struct TextField {
 }
 
 impl TextField {
+    #[cfg(feature = "webhooks")]
     pub(super) const fn with_hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
     }

@@ -237,6 +237,7 @@ impl PageContext {
     }
 
     /// Renders a form with a single button. Screen readers also read `about`.
+    #[cfg(feature = "webhooks")]
     pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
         html! {
             form method="post" action=(self.url(path)) {

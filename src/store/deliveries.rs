@@ -245,7 +245,7 @@ impl DeliveryFilter {
     }
 }
 
-#[cfg(any(feature = "panel", feature = "postgres", feature = "sqlite"))]
+#[cfg(any(all(feature = "panel", feature = "webhooks"), feature = "postgres", feature = "sqlite"))]
 impl DeliveryFilter {
     /// Returns the first digit of the status of the last attempt, 0 for an attempt without a response; `None` if the
     /// states of the selected deliveries determine the response.

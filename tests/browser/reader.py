@@ -13,7 +13,7 @@ from server import Server
 
 # The facts that the page shows of a request.
 CALL = re.compile(
-    r"(?P<method>[A-Z]+) (?P<path>\S+) (?P<status>\d+)\s+cost (?P<cost>\d+) · [\d?]+ units remain · \d+ ms · (?P<operation>\w+)"
+    r"(?P<method>[A-Z]+) (?P<path>\S+) (?P<status>\d+)\s+cost (?P<cost>\d+) (?:· [\d,]+ units remain )?· \d+ ms · (?P<operation>\w+)"
 )
 
 RUNNING = {"error": {"code": "conflict", "message": "Still running.", "requestId": "1"}}
@@ -76,7 +76,7 @@ def tokens(page: Page, server: Server) -> None:
     assert page.evaluate("sessionStorage.token") is None
     check_page(page, "reader-wrong-token")
     enter(page, server.token)
-    expect(page.locator("#who")).to_have_text(re.compile(r"^alice · 13 scopes · Messages( \(\d+\))? · Remove token$"))
+    expect(page.locator("#who")).to_have_text(re.compile(r"^alice · 13 scopes · Messages( \(\d+\))? Remove token$"))
     page.reload()
     page.get_by_role("button", name="Remove token").click()
     expect(status(page)).to_have_text("The token was removed from this tab.")
@@ -88,7 +88,7 @@ def tokens(page: Page, server: Server) -> None:
             "token", "issue", "--owner", "bob", "--scopes", scopes, "--password-stdin", given=server.password + "\n"
         )
         enter(page, issued["token"])
-        expect(page.locator("#who")).to_have_text(re.compile(r"^(bob · 2 scopes|A token) · Remove token$"))
+        expect(page.locator("#who")).to_have_text(re.compile(r"^(bob · 2 scopes|A token) Remove token$"))
         expect(page.get_by_label("Reply")).to_have_count(0)
         server.command("token", "revoke", issued["lookup"])
         page.reload()
@@ -261,6 +261,11 @@ def people(page: Page, server: Server) -> None:
     page.goto("/#/members/@bob")
     expect(page.get_by_role("heading", name="bob")).to_be_visible()
     check_page(page, "reader-profile")
+    edges = "() => new Set(['.board', '#search', 'main'].map((part) => document.querySelector(part).getBoundingClientRect().left)).size"
+    for width in (320, 500, 800, 1280):
+        page.set_viewport_size({"width": width, "height": 720})
+        assert page.evaluate(edges) == 1, width
+    large_numbers(page)
     page.locator("summary", has_text="Rate").click()
     page.get_by_label("Comment").fill("Good tea.")
     page.get_by_role("button", name="Rate").click()
@@ -276,6 +281,7 @@ def people(page: Page, server: Server) -> None:
     expect(page.locator(".body em")).to_have_text("five")
     page.get_by_role("link", name="Messages").last.click()
     page.get_by_role("link", name="Sent", exact=True).click()
+    expect(page.locator("main a[aria-current=page]")).to_have_text("Sent")
     expect(page.get_by_role("link", name="Tea", exact=True).first).to_be_visible()
     check_page(page, "reader-messages")
     page.get_by_role("link", name="Forums").first.click()
@@ -292,6 +298,23 @@ def people(page: Page, server: Server) -> None:
     page.get_by_label("Question").fill("Clay or steel?")
     page.get_by_role("button", name="Save the poll").click()
     expect(page.get_by_role("group", name="Clay or steel?")).to_be_focused()
+
+
+def large_numbers(page: Page) -> None:
+    """Large numbers are in groups."""
+
+    def enlarge(route: Route) -> None:
+        answer = route.fetch()
+        limits = {"x-ratelimit-limit": "1000000", "x-ratelimit-remaining": "999999"}
+        route.fulfill(response=answer, headers={**answer.headers, **limits}, json={**answer.json(), "postCount": 22504})
+
+    page.route("**/members/*", enlarge, times=1)
+    page.goto("/#/members/@carol")
+    expect(page.locator("main .facts")).to_contain_text("22,504 posts")
+    expect(page.locator("#budget")).to_contain_text("999,999 of 1,000,000 units remain for this token.")
+    expect(page.locator("#calls .facts").first).to_contain_text("999,999 units remain")
+    page.goto("/#/members/@bob")
+    expect(page.get_by_role("heading", name="bob")).to_be_visible()
 
 
 def directions(page: Page, server: Server) -> None:

@@ -1,4 +1,5 @@
-"""A proxy of a board with a later version of the API, whose open enumerations have another value.
+"""A proxy of a board with a later version of the API, whose open enumerations have another value, and whose events have
+another topic and a further resource.
 
 usage: later_version.py URL
 """
@@ -9,8 +10,9 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-OPEN = re.compile(rb'"(state|kind|folder|target)":"[a-z_]+"')
+OPEN = re.compile(rb'"(state|kind|folder|target|topic)":"[a-z_.]+"')
 LATER = rb'"\1":"of_a_later_version"'
+EVENT, LATER_EVENT = b'"data":{', b'"data":{"reaction":{"reactionId":"1"},'
 
 board = urlsplit(sys.argv[1])
 
@@ -26,7 +28,7 @@ class Proxy(BaseHTTPRequestHandler):
         response = upstream.getresponse()
         body = response.read()
         if not self.path.endswith("/openapi.json"):
-            body = OPEN.sub(LATER, body)
+            body = OPEN.sub(LATER, body).replace(EVENT, LATER_EVENT)
         self.send_response(response.status)
         for name, value in response.getheaders():
             if name.lower() not in ("content-length", "connection", "date", "server", "transfer-encoding"):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from full import AuthenticatedClient
+from full.api.events import list_events
 from full.api.forums import list_forums
 from full.api.me import get_me
 from full.api.polls import get_poll, vote
@@ -14,6 +15,7 @@ from full.api.search import search
 from full.api.threads import get_thread, list_threads
 from full.models.body_format import BodyFormat
 from full.models.error_body import ErrorBody
+from full.models.feed_event_page import FeedEventPage
 from full.models.forum_list import ForumList
 from full.models.me import Me
 from full.models.post_input import PostInput
@@ -27,7 +29,7 @@ from full.models.search_hit_page import SearchHitPage
 from full.models.search_sort import SearchSort
 from full.models.thread import Thread
 from full.models.thread_page import ThreadPage
-from full.types import UNSET, Response
+from full.types import UNSET, Response, Unset
 
 T = TypeVar("T")
 
@@ -104,6 +106,11 @@ newer = list_posts.sync_detailed(thread_id, client=board, since=post.created_at)
 assert [item.post_id for item in given(PostPage, newer).items] == [post.post_id]
 found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", sort=SearchSort.NEWEST))
 assert found.items[0].post_id == post.post_id
+
+# The feed has both changes of the post.
+feed = given(FeedEventPage, list_events.sync_detailed(client=board, since=post.created_at))
+changed = [event.data.post for event in feed.items if not isinstance(event.data.post, Unset)]
+assert [(it.post_id, it.version) for it in changed] == [(post.post_id, 1), (post.post_id, 2)]
 
 # Errors.
 refused(get_thread.sync_detailed("unknown", client=board), 404, "not_found")

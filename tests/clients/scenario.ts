@@ -97,6 +97,11 @@ const search = { params: { query: { q: "marmalade", sort: "newest" } } } as cons
 const found = given(await board.GET("/search", search));
 assert.equal(found.items[0]?.postId, post.postId);
 
+// The feed has both changes of the post.
+const feed = given(await board.GET("/x/events", { params: { query: { since: post.createdAt } } }));
+const versions = feed.items.flatMap(({ data }) => (data.post?.postId === post.postId ? [data.post.version] : []));
+assert.deepEqual(versions, [1, 2]);
+
 // Errors.
 const unknown = { params: { path: { threadId: "unknown" } } };
 refused(await board.GET("/threads/{threadId}", unknown), 404, "not_found");

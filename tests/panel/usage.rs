@@ -73,7 +73,7 @@ async fn requests_are_shown_by_period_and_token() {
 #[tokio::test]
 async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
     let empty = PanelFixture::new().await.get("/panel/usage").await;
-    assert!(!empty.contains("No endpoint fails.") && !empty.contains("within 7 days"));
+    assert!(!empty.contains("No endpoint is failing.") && !empty.contains("within 7 days"));
     let figure = "<strong>0</strong><small>no data before";
     assert_eq!(empty.body.matches(figure).count(), 4);
     let fixture = PanelFixture::with_content().await;
@@ -82,7 +82,7 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
     let page = fixture.get("/panel/usage").await;
     let endpoint = fixture.endpoint_path("");
     page.expect(&[
-        "1 endpoint fails:",
+        "1 endpoint is failing:",
         &format!("<li><a href=\"{}\">", endpoint.trim_end_matches('/')),
         "<a href=\"/panel/tokens?state=expiring\">1 token expires</a> within 7 days.",
         "<dt>Failed deliveries</dt><dd><strong><a href=\"#deliveries\">1</a></strong><small>no data before</small>",

@@ -67,7 +67,8 @@ impl Output {
         if shows_total() && shown.len() < total {
             let shown_count = HumanCount(shown.len() as u64);
             let total_count = HumanCount(total as u64);
-            text += &format!("{shown_count} of {total_count}; --limit N shows more or fewer");
+            text +=
+                &format!("{shown_count} of {total_count} shown; use --limit N for more or fewer");
         }
         Self::new(text, shown)
     }

@@ -24,11 +24,16 @@ def read_to_end(posts: Posts, reply: str) -> None:
 
 def with_client() -> None:
     configuration = openapi_client.Configuration(host=API, access_token=TOKEN)
+    # The default of the generator is no format of RFC 3339: its offset has no colon.
+    configuration.datetime_format = "%Y-%m-%dT%H:%M:%S.%fZ"
     with openapi_client.ApiClient(configuration) as client:
         posts_api = openapi_client.PostsApi(client)
         assert openapi_client.MeApi(client).get_me().owner.username == "alice"
         reply = posts_api.create_post("16", openapi_client.PostInput(body="Sent with a client."))
         assert reply.state == LATER
+        events = openapi_client.EventsApi(client).list_events(since=reply.created_at).items
+        assert all(event.topic == LATER for event in events)
+        assert reply.post_id in [event.data.post.post_id for event in events if event.data.post]
 
         def posts(after: str | None) -> tuple[list[str], str | None]:
             page = posts_api.list_posts("16", after=after, limit=3)
@@ -53,6 +58,10 @@ def with_models() -> None:
         created = client.post("/threads/16/posts", content=body, headers=headers)
         reply = models.Post.model_validate_json(created.content)
         assert reply.state == LATER
+        since = {"since": created.json()["createdAt"]}
+        events = models.FeedEventPage.model_validate_json(client.get("/x/events", params=since).content).items
+        assert all(event.topic == LATER for event in events)
+        assert reply.postId in [event.data.post.postId for event in events if event.data.post]
 
         def posts(after: str | None) -> tuple[list[str], str | None]:
             parameters = {"limit": "3"} if after is None else {"limit": "3", "after": after}

@@ -2,7 +2,7 @@
 
 use openapi::apis::Error;
 use openapi::apis::configuration::Configuration;
-use openapi::apis::{me_api, posts_api, search_api, threads_api};
+use openapi::apis::{events_api, me_api, posts_api, search_api, threads_api};
 use openapi::models::{ErrorBody, PostInput};
 
 #[tokio::main(flavor = "current_thread")]
@@ -19,6 +19,10 @@ async fn main() {
     let body = PostInput::new("Sent from Rust.".into());
     let reply = posts_api::create_post(&board, "16", body, None).await.unwrap();
     assert_eq!(reply.state, "of_a_later_version");
+    let feed = events_api::list_events(&board, None, Some(reply.created_at), None, None, None).await.unwrap();
+    assert!(feed.items.iter().all(|event| event.topic == "of_a_later_version"));
+    let mut changed = feed.items.iter().filter_map(|event| event.data.post.as_ref());
+    assert!(changed.any(|post| post.post_id == reply.post_id));
     let mut posts = Vec::new();
     let mut after: Option<String> = None;
     loop {

@@ -14,10 +14,15 @@ interface Page {
     next?: string | null;
 }
 
+interface Events {
+    items: { topic: string; data: { post?: { postId: string } | undefined } }[];
+}
+
 interface Client {
     owner(): Promise<string>;
     posts(threadId: string, after?: string): Promise<Page>;
-    reply(threadId: string, body: string): Promise<{ postId: string; state: string }>;
+    reply(threadId: string, body: string): Promise<{ postId: string; state: string; createdAt: string | Date }>;
+    events(since: string): Promise<Events>;
     search(q: string): Promise<Page>;
     /** Returns status and code of the error. */
     unknownThread(threadId: string): Promise<[number, string]>;
@@ -35,6 +40,7 @@ const withZod: Client = {
         (await heyapi.listPosts({ path: { threadId }, query: { limit: 3, ...(after && { after }) }, throwOnError: true })).data,
     reply: async (threadId, body) =>
         (await heyapi.createPost({ path: { threadId }, body: { body }, throwOnError: true })).data,
+    events: async (since) => (await heyapi.listEvents({ query: { since }, throwOnError: true })).data,
     search: async (q) => (await heyapi.search({ query: { q, sort: "newest" }, throwOnError: true })).data,
     async unknownThread(threadId) {
         const { error, response } = await heyapi.getThread({ path: { threadId }, throwOnError: false });
@@ -48,6 +54,7 @@ const withOrval: Client = {
     owner: async () => given(await orval.getMe({ headers })).owner.username,
     posts: async (threadId, after) => given(await orval.listPosts(threadId, { limit: 3, ...(after && { after }) }, { headers })),
     reply: async (threadId, body) => given(await orval.createPost(threadId, { body }, { headers })),
+    events: async (since) => given(await orval.listEvents({ since }, { headers })),
     search: async (q) => given(await orval.search({ q, sort: "newest" }, { headers })),
     async unknownThread(threadId) {
         const answer = await orval.getThread(threadId, { headers });
@@ -67,6 +74,7 @@ const withSwagger: Client = {
     owner: async () => (await api.me.getMe()).data.owner.username,
     posts: async (threadId, after) => (await api.threads.listPosts(threadId, { limit: 3, ...(after && { after }) })).data,
     reply: async (threadId, body) => (await api.threads.createPost(threadId, { body })).data,
+    events: async (since) => (await api.x.listEvents({ since })).data,
     search: async (q) => (await api.search.search({ q, sort: SearchSort.Newest })).data,
     unknownThread: (threadId) =>
         api.threads.getThread(threadId).then(
@@ -83,6 +91,7 @@ const withAxios: Client = {
     owner: async () => (await new axios.MeApi(axiosConfiguration).getMe()).data.owner.username,
     posts: async (threadId, after) => (await axiosPosts.listPosts(threadId, 3, after)).data,
     reply: async (threadId, body) => (await axiosPosts.createPost(threadId, { body })).data,
+    events: async (since) => (await new axios.EventsApi(axiosConfiguration).listEvents(undefined, since)).data,
     search: async (q) => (await new axios.SearchApi(axiosConfiguration).search(q)).data,
     unknownThread: (threadId) =>
         axiosThreads.getThread(threadId).then(
@@ -99,6 +108,7 @@ const withFetch: Client = {
     owner: async () => (await new fetched.MeApi(configuration).getMe()).owner.username,
     posts: (threadId, after) => fetchPosts.listPosts({ threadId, limit: 3, ...(after && { after }) }),
     reply: (threadId, body) => fetchPosts.createPost({ threadId, postInput: { body } }),
+    events: (since) => new fetched.EventsApi(configuration).listEvents({ since: new Date(since) }),
     search: (q) => new fetched.SearchApi(configuration).search({ q, sort: "newest" }),
     unknownThread: (threadId) =>
         fetchThreads.getThread({ threadId }).then(
@@ -112,6 +122,9 @@ for (const [name, client] of Object.entries({ withZod, withOrval, withSwagger, w
     assert.equal(await client.owner(), "alice");
     const reply = await client.reply("16", `Sent ${name}.`);
     assert.equal(reply.state, "of_a_later_version");
+    const events = (await client.events(new Date(reply.createdAt).toISOString())).items;
+    assert(events.every(({ topic }) => topic === "of_a_later_version"));
+    assert(events.some(({ data }) => data.post?.postId === reply.postId));
     const posts = new Set<string>();
     let after: string | undefined;
     do {

@@ -59,7 +59,7 @@ enum Command {
     Worker(WorkerCommand),
     /// Write a backup of a SQLite database
     Backup(BackupCommand),
-    /// Replace a SQLite database, which no process uses, by a backup
+    /// Replace a SQLite database with a backup, while no process uses it
     Restore(RestoreCommand),
     /// Copy a board from SQLite to Postgres, or from Postgres to SQLite
     ///

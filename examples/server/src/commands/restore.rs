@@ -34,7 +34,7 @@ use crate::prompt::Confirm;
 /// Suffix of the index of the write-ahead log, which SQLite creates again.
 const INDEX: &str = "-shm";
 
-/// Replaces a SQLite database by a backup.
+/// Replaces a SQLite database with a backup.
 #[derive(Debug, Args)]
 pub struct RestoreCommand {
     /// Path of the backup
@@ -98,7 +98,7 @@ impl RestoreCommand {
             )));
         }
         self.confirm.ask(&format!(
-            "This replaces the database \"{shown}\" by the backup \"{backup}\": all changes since the backup are lost."
+            "This replaces the database \"{shown}\" with the backup \"{backup}\": all changes since the backup are lost."
         ))?;
         let is_replaced = files.database.exists();
         let _lock = DatabaseLock::exclusive(url)?;

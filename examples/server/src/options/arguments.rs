@@ -48,7 +48,7 @@ pub fn node_name() -> String {
 #[derive(Debug, Args)]
 #[command(next_help_heading = COMMON_OPTIONS)]
 pub struct Common {
-    /// Database: PATH or sqlite:PATH, sqlite::memory: or postgres://…
+    /// Database: a path, sqlite:PATH, sqlite::memory: or a postgres:// URL
     #[arg(
         short,
         long,
@@ -132,8 +132,7 @@ pub struct ServeArgs {
     /// Time limit of a request to the API
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time limit for a client to send a request head, and to read the next part of a response; the limit for a whole
-    /// response is this time plus its time at 16 KiB per second
+    /// Time limit for a client to send a request head, and to read the next part of a response
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
     /// Time for which a connection stays open between two requests; a proxy must close its idle connections earlier, or

@@ -77,8 +77,9 @@ async function call(operation, path, body, as = token) {
   const isUnknown = status >= 500 || status === 409 && wait
   if (method === "POST" && !isUnknown) keys.set(request, null)
   const content = status === 304 ? known.body : await new Response(text).json().catch(() => null)
-  const limit = ["remaining", "limit"].map((name) => response.headers.get(`x-ratelimit-${name}`))
-  showCall({ ...shown, status, limit, content })
+  const [remaining, limit] = ["remaining", "limit"].map((name) => response.headers.get(`x-ratelimit-${name}`))
+  const budget = remaining && { remaining: grouped(Number(remaining)), limit: grouped(Number(limit)) }
+  showCall({ ...shown, status, budget, content })
   if (status >= 400) {
     const message = [content?.error.message ?? `The server responded with status ${status}.`]
     if (wait) message.push(`Try again in ${wait} s.`)
@@ -109,7 +110,7 @@ function queryOf(values) {
 }
 
 /// Shows a request above the earlier ones.
-function showCall({ operation, cost, method, path, headers, sent, began, status, limit, content }) {
+function showCall({ operation, cost, method, path, headers, sent, began, status, budget, content }) {
   const details = folded(status === 304 ? "JSON of the stored response" : "JSON of the response")
   details.addEventListener("toggle", () => details.append(json(content)), { once: true })
   const code = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + API + path)}`,
@@ -128,13 +129,13 @@ function showCall({ operation, cost, method, path, headers, sent, began, status,
   $("#calls").prepend(element("li", {},
     element("p", {}, element("span", { class: `method ${method.toLowerCase()}` }, method), " ", element("code", {}, API + path), " ",
       element("span", { class: `status of-${Math.floor((status ?? 500) / 100)}` }, status ?? "no response")),
-    element("p", { class: "facts" }, `cost ${cost}`, limit && ` · ${limit[0] ?? "?"} units remain`, ` · ${Math.round(performance.now() - began)} ms · `,
+    element("p", { class: "facts" }, `cost ${cost}`, budget && ` · ${budget.remaining} units remain`, ` · ${Math.round(performance.now() - began)} ms · `,
       element("a", { href: `/docs#${operation}` }, operation)),
     button("Copy as curl", copy), content && details))
   while ($("#calls").children.length > MAX_CALLS_SHOWN) $("#calls").lastChild.remove()
   $("#drawer").textContent = count(++callsMade, "API request")
-  if (limit?.[0]) {
-    $("#budget").replaceChildren(`${limit[0]} of ${limit[1]} units remain for ${headers.authorization ? "this token" : "guests of this network"}. `,
+  if (budget) {
+    $("#budget").replaceChildren(`${budget.remaining} of ${budget.limit} units remain for ${headers.authorization ? "this token" : "guests of this network"}. `,
       element("a", { href: "/docs#about-rate-limits" }, "What is a unit?"))
   }
 }

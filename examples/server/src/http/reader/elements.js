@@ -20,7 +20,8 @@ function element(name, attributes, ...children) {
 const link = (path, ...children) => element("a", { href: `#${path}` }, ...children)
 const button = (text, onclick) => element("button", { type: "button", class: "quiet", onclick }, text)
 const time = (text) => element("time", { datetime: text }, new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }))
-const count = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`
+const grouped = (number) => number.toLocaleString()
+const count = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`
 const badge = (text) => element("span", { class: "badge" }, text.replaceAll("_", " "))
 const stateBadge = (state) => state !== "visible" && badge(state)
 const folded = (summary, ...content) => element("details", {}, element("summary", {}, summary), ...content)

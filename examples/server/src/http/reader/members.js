@@ -11,7 +11,7 @@ async function showMember(id) {
     way: way(null),
     content: [
       profile.title && element("p", { dir: "auto" }, profile.title),
-      facts(`${count(profile.postCount, "post")} · reputation ${profile.reputation} · joined `, time(profile.joinedAt),
+      facts(`${count(profile.postCount, "post")} · reputation ${grouped(profile.reputation)} · joined `, time(profile.joinedAt),
         profile.lastSeenAt && [" · last seen ", time(profile.lastSeenAt)]),
       element("p", {}, link(`/search${queryOf({ by: userId })}`, "Posts of ", written(username))),
       isOther && may("reputation:write") && folded("Rate", form("Rate", [
@@ -20,7 +20,7 @@ async function showMember(id) {
       ], async (data) => {
         const rating = { points: Number(data.get("points")), comment: data.get("comment") }
         const { reputation } = await call("rateMember", encoded`/members/${userId}/reputation`, rating)
-        return () => show({ message: `Rated. The reputation is ${reputation}.`, focus: "h1" })
+        return () => show({ message: `Rated. The reputation is ${grouped(reputation)}.`, focus: "h1" })
       }, `rating of ${userId}`)),
       isOther && may("messages:write") && folded("Send a message", messageForm(profile)),
       guestNote(),
@@ -42,7 +42,8 @@ function messageForm({ userId }, subject = "") {
 
 async function showMessages(params) {
   const folder = params.get("folder") === "sent" ? "sent" : "inbox"
-  const start = folder === "sent" ? "/messages?folder=sent" : "/messages"
+  const folders = { inbox: ["/messages", "Inbox"], sent: ["/messages?folder=sent", "Sent"] }
+  const [start] = folders[folder]
   const [page] = await Promise.all([call("listMessages", `/messages${queryOf({ folder, after: params.get("after") })}`), identify()])
   const items = page.items.map((message) => element("li", { class: "item" },
     link(encoded`/messages/${message.messageId}`, written(message.subject)), " ", !message.read && badge("unread"), element("br", {}),
@@ -52,7 +53,8 @@ async function showMessages(params) {
     about: count(items.length, "message"),
     way: way(null),
     content: [
-      element("p", { class: "paging" }, link("/messages", "Inbox"), link("/messages?folder=sent", "Sent")),
+      paging(Object.entries(folders).map(([name, [path, label]]) =>
+        element("a", { href: `#${path}`, "aria-current": name === folder && "page" }, label))),
       list(start, page, items, "No messages."),
     ],
   }

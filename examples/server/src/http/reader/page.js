@@ -142,7 +142,7 @@ function keepToken(value, caller) {
   const scopes = caller?.scopes && [" · ", count(caller.scopes.length, "scope")]
   const messages = caller?.scopes?.includes("messages:read") &&
     [" · ", link("/messages", caller.unreadMessages ? `Messages (${caller.unreadMessages})` : "Messages")]
-  const parts = caller ? [name, scopes, messages, " · ", button("Remove token", () => forget())] : []
+  const parts = caller ? [name, scopes, messages, " ", button("Remove token", () => forget())] : []
   $("#who").replaceChildren(...parts.flat().filter(Boolean))
   $("#who").hidden = !caller
   $("#access").hidden = $("#intro").hidden = !!caller
@@ -176,7 +176,7 @@ $("#access").addEventListener("submit", async (event) => {
   event.preventDefault()
   try {
     await use($("#token").value.trim())
-    await show({ message: $("#who").textContent.replace(" · Remove token", ""), focus: "#who button" })
+    await show({ message: $("#who").textContent.replace(" Remove token", ""), focus: "#who button" })
   } catch (error) {
     refuse(error.status === 401 ? "This token is not valid." : error.message)
     $("#token").focus()
