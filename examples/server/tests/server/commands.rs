@@ -200,7 +200,7 @@ fn lists_fit_a_terminal_which_shows_fifty_items() {
     let line = shell_line(&server.directory, "member list --limit 51");
     let printed = run_at_terminal(&server.directory, &line, &[]);
     assert_eq!(printed.lines().count(), 53);
-    let total = format!("51 of {};", members.len());
+    let total = format!("51 of {} shown;", members.len());
     assert!(printed.contains(&total), "{printed}");
     let newest = server.run_ok("member list --limit 2 --json").json();
     assert_eq!(newest.as_array().unwrap()[..], members[..2]);
