@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use forum_test_support::free_port;
 use forum_test_support::program::{Running, signal};
 use tempfile::TempDir;
-
-use super::until;
 
 /// Processes of Redis on loopback, in one directory.
 pub(crate) struct RedisGroup {
@@ -69,6 +68,15 @@ impl RedisGroup {
 
     /// Waits until the output of a command contains `expected`.
     pub(crate) async fn wait_for(&self, port: u16, command: &str, expected: &str) {
-        until(|| self.run(port, command).contains(expected)).await;
+        let started = Instant::now();
+        loop {
+            let output = self.run(port, command);
+            if output.contains(expected) {
+                return;
+            }
+            let is_late = started.elapsed() > Duration::from_secs(30);
+            assert!(!is_late, "{command}: no {expected:?} after 30 s in\n{output}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
