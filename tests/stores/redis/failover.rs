@@ -29,11 +29,11 @@ async fn sentinels_replace_failed_masters() {
     for replica in replicas {
         group.wait_for(replica, "info replication", REPLICATES).await;
     }
-    // A promotion takes longer than a second, after which a shorter time limit would begin another one.
+    // Sentinels ping once a second, and connect to a promoted server anew. With a shorter time they would replace it at once.
     let watch = format!(
         "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
          sentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\
-         sentinel auth-pass board data\nsentinel down-after-milliseconds board 500\n\
+         sentinel auth-pass board data\nsentinel down-after-milliseconds board 2000\n\
          sentinel failover-timeout board 5000\n"
     );
     let sentinels = [(); 3].map(|()| group.start("watch", &watch));
