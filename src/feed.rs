@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::environment::Environment;
 use crate::host::{BoardError, BoardResult, MemberCaller, OrInternal};
-use crate::model::{CLOCK_TOLERANCE, EventId, Expected, PageLimit, Timestamp, remove_examples};
+use crate::model::{EventId, Expected, PageLimit, Timestamp, remove_examples};
 use crate::operation::{
     ApiResponse, ApiResult, Decode, DecodeContext, ExtraTypes, InputSchema, InputValue, Operation,
     Render, RenderContext, Tag, deserialize,
@@ -265,13 +265,13 @@ impl EventFeed {
         self.environment.since_overlap.max(self.environment.thread_since_overlap)
     }
 
-    /// Returns the position of an event that the retention includes.
+    /// Returns the position of an event that the retention includes. An event that a clock that is ahead fanned out is not
+    /// older than the retention.
     async fn position(&self, event: &EventId) -> BoardResult<FeedPosition> {
-        let now = self.environment.clock.now();
-        let kept = now.saturating_sub(self.retention)..=now.saturating_add(CLOCK_TOLERANCE);
+        let kept_since = self.environment.clock.now().saturating_sub(self.retention);
         let found = self.store.find(event).await?;
         found
-            .filter(|found| found.fanned_out_at.is_none_or(|time| kept.contains(&time)))
+            .filter(|found| found.fanned_out_at.is_none_or(|time| time >= kept_since))
             .map(|found| found.position)
             .ok_or_else(|| {
                 BoardError::invalid_parameter("after", Expected::EVENT.as_str())

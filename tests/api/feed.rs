@@ -218,6 +218,20 @@ async fn a_position_that_is_older_than_the_retention_has_expired() {
     }
 }
 
+/// The clock of the worker is ahead, or that of the node behind.
+#[tokio::test]
+async fn a_position_of_the_future_is_valid() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    let first = feed.insert_post("open").await;
+    let second = feed.insert_post("open").await;
+    feed.clock.advance(2 * DAY);
+    feed.fan_out(&first).await;
+    feed.clock.set(feed.clock.now().saturating_sub(2 * DAY));
+    let page = feed.page(&alice, &format!("?after={first}")).await;
+    assert_eq!(page, (vec![second.to_string()], None));
+}
+
 #[tokio::test]
 async fn the_feed_passes_the_pipeline() {
     let feed = Feed::new();
