@@ -411,8 +411,8 @@ async fn the_steps_of_statements_do_not_grow_with_the_board() {
 #[test]
 fn the_pages_of_statements_do_not_grow_with_the_board() {
     run_with_postgres(async {
-        let small = measure(Backend::Postgres, SMALL).await;
-        let large = measure(Backend::Postgres, LARGE).await;
+        let (small, large) =
+            tokio::join!(measure(Backend::Postgres, SMALL), measure(Backend::Postgres, LARGE));
         assert_bounded(&small, &large, 1.5, 2_500, 200);
     });
 }
