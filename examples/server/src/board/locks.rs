@@ -4,6 +4,8 @@
 //! A statement that locks rows reads only the ids of these rows. If it has waited for a lock, it would return other columns
 //! as they were when the statement began.
 
+use std::sync::LazyLock;
+
 use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, UserRef};
 
@@ -25,53 +27,58 @@ pub enum LockTarget {
     MessageCopy(i64),
 }
 
-/// A statement that locks `:member` and the members whose ids are selected by `others`.
-macro_rules! members {
-    ($($condition:literal,)? ids: $($others:expr),+) => {
-        concat!(
-            "SELECT id FROM member WHERE ", $($condition, " AND ",)?
-            "id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL ", $($others),+,
-            ")) ORDER BY id FOR NO KEY UPDATE"
-        )
-    };
+/// Returns a statement that locks `:member` and the members whose ids `others` selects.
+fn lock_members(others: &str) -> String {
+    format!(
+        "SELECT id FROM member
+        WHERE id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL {others}))
+        ORDER BY id FOR NO KEY UPDATE"
+    )
 }
 
-/// A statement that locks a thread, and then members. Postgres locks the thread before it reads the members, because it
-/// evaluates a subquery without references to other rows first.
-macro_rules! thread_and_members {
-    ($thread:literal, ids: $others:literal) => {
-        concat!(
-            "WITH locked AS MATERIALIZED (SELECT id FROM thread WHERE id = ",
-            $thread,
-            " FOR NO KEY UPDATE) ",
-            members!("(SELECT count(*) FROM locked) >= 0", ids: $others)
-        )
-    };
+/// Returns a statement that locks a thread, and then members. Postgres locks the thread before it reads the members,
+/// because it evaluates a subquery without references to other rows first.
+fn lock_thread_and_members(thread: &str, others: &str) -> String {
+    format!(
+        "WITH locked AS MATERIALIZED (SELECT id FROM thread WHERE id = {thread} FOR NO KEY UPDATE)
+        SELECT id FROM member
+        WHERE (SELECT count(*) FROM locked) >= 0
+            AND id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL {others}))
+        ORDER BY id FOR NO KEY UPDATE"
+    )
 }
 
-const THREAD: &str = thread_and_members!(":id", ids: "SELECT NULL");
+static THREAD: LazyLock<String> = LazyLock::new(|| lock_thread_and_members(":id", "SELECT NULL"));
 
-const POST: &str = thread_and_members!(
-    "(SELECT thread_id FROM post WHERE id = :id)",
-    ids: "SELECT author_id FROM post WHERE id = :id"
-);
+static POST: LazyLock<String> = LazyLock::new(|| {
+    lock_thread_and_members(
+        "(SELECT thread_id FROM post WHERE id = :id)",
+        "SELECT author_id FROM post WHERE id = :id",
+    )
+});
 
-const POLL: &str = thread_and_members!(
-    "(SELECT thread_id FROM poll WHERE id = :id)",
-    ids: "SELECT NULL"
-);
+static POLL: LazyLock<String> = LazyLock::new(|| {
+    lock_thread_and_members("(SELECT thread_id FROM poll WHERE id = :id)", "SELECT NULL")
+});
 
-const SENDER: &str = members!(
-    ids: "SELECT sender_id FROM message WHERE id = (SELECT message_id FROM message_copy WHERE id = :id)"
-);
+static SENDER: LazyLock<String> = LazyLock::new(|| {
+    lock_members(
+        "SELECT sender_id FROM message WHERE id = (SELECT message_id FROM message_copy WHERE id = :id)",
+    )
+});
 
-const NAMED: &str = members!(ids: "SELECT id FROM member WHERE lower(username) = :name");
+static NAMED: LazyLock<String> =
+    LazyLock::new(|| lock_members("SELECT id FROM member WHERE lower(username) = :name"));
 
 /// A message with more names than the statement reads is refused.
-const RECIPIENTS: &str = members!(
-    ids: "SELECT ", recipients::id!(), " FROM json_each(:named) AS named
-        WHERE key <= 2 * coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)"
-);
+static RECIPIENTS: LazyLock<String> = LazyLock::new(|| {
+    let others = format!(
+        "SELECT {} FROM json_each(:named) AS named
+        WHERE key <= 2 * coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)",
+        recipients::ID,
+    );
+    lock_members(&others)
+});
 
 /// A thread, and the author of a post in it.
 #[derive(Clone, Copy, Debug)]
@@ -93,12 +100,12 @@ impl LockTarget {
 
     /// Locks the thread of the target, and then the members: those of the target, and `member`.
     pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
-        let (sql, id) = match self {
+        let (sql, id): (&LazyLock<String>, i64) = match self {
             Self::Nothing => return members(tx, &Vec::from_iter(member)).await,
-            Self::Thread(id) => (THREAD, *id),
-            Self::Post(target) => (POST, target.post),
-            Self::Poll(id) => (POLL, *id),
-            Self::MessageCopy(id) => (SENDER, *id),
+            Self::Thread(id) => (&THREAD, *id),
+            Self::Post(target) => (&POST, target.post),
+            Self::Poll(id) => (&POLL, *id),
+            Self::MessageCopy(id) => (&SENDER, *id),
             Self::Member(UserRef::Id(id)) => {
                 let ids = member.into_iter().chain(id.to_i64().ok());
                 return members(tx, &Vec::from_iter(ids)).await;
@@ -106,14 +113,14 @@ impl LockTarget {
             Self::Member(UserRef::Name(name)) => {
                 let name = name.to_ascii_lowercase();
                 let parameters = bind! { ":member": member, ":name": name };
-                return lock(tx, NAMED, parameters).await;
+                return lock(tx, &NAMED, parameters).await;
             }
             Self::Recipients(message) => {
                 let parameters = bind! {
                     ":member": member, ":named": recipients::distinct(&message.to),
                     ":key": RECIPIENTS_MAX.key, ":default": RECIPIENTS_MAX.default,
                 };
-                return lock(tx, RECIPIENTS, parameters).await;
+                return lock(tx, &RECIPIENTS, parameters).await;
             }
         };
         lock(tx, sql, bind! { ":member": member, ":id": id }).await

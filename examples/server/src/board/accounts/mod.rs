@@ -49,24 +49,30 @@ pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64
 
 /// Returns the id of a member; `None` if the member does not exist.
 pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Option<i64>> {
-    let queries =
-        ["SELECT id FROM member WHERE id = ?1", "SELECT id FROM member WHERE lower(username) = ?1"];
+    let queries = UserQueries {
+        by_id: "SELECT id FROM member WHERE id = ?1",
+        by_name: "SELECT id FROM member WHERE lower(username) = ?1",
+    };
     first(connection, user, queries, |row| row.value("id")).await
 }
 
-/// Reads the first row of one of two queries: by id, or by name. Postgres would plan one query with both conditions on
-/// each request.
+/// A query by id and one by name. Postgres would plan one query with both conditions on each request.
+struct UserQueries {
+    by_id: &'static str,
+    by_name: &'static str,
+}
+
 async fn first<T: Send>(
     connection: &Connection<'_>,
     user: &UserRef,
-    [by_id, by_name]: [&'static str; 2],
+    queries: UserQueries,
     read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
 ) -> BoardResult<Option<T>> {
     match user {
-        UserRef::Id(id) => connection.first(by_id, bind![id.to_i64().ok()], read).await,
+        UserRef::Id(id) => connection.first(queries.by_id, bind![id.to_i64().ok()], read).await,
         UserRef::Name(name) => {
             let name = name.to_ascii_lowercase();
-            connection.first(by_name, bind![name], read).await
+            connection.first(queries.by_name, bind![name], read).await
         }
     }
 }
@@ -179,19 +185,18 @@ pub struct Login {
     pub groups: Groups,
 }
 
-macro_rules! login {
-    ($condition:literal) => {
-        concat!(
-            "SELECT id, username, password_hash, groups FROM member
-            WHERE banned = FALSE AND password_hash IS NOT NULL AND ",
-            $condition
-        )
-    };
+fn login_query(condition: &str) -> String {
+    format!(
+        "SELECT id, username, password_hash, groups FROM member
+        WHERE banned = FALSE AND password_hash IS NOT NULL AND {condition}"
+    )
 }
 
 /// Returns the account of a member who is not banned and has a password.
 pub async fn login(connection: &Connection<'_>, user: UserRef) -> BoardResult<Option<Login>> {
-    let queries = [login!("id = ?1"), login!("lower(username) = ?1")];
+    static BY_ID: LazyLock<String> = LazyLock::new(|| login_query("id = ?1"));
+    static BY_NAME: LazyLock<String> = LazyLock::new(|| login_query("lower(username) = ?1"));
+    let queries = UserQueries { by_id: &BY_ID, by_name: &BY_NAME };
     first(connection, &user, queries, Login::read).await
 }
 
@@ -219,7 +224,7 @@ fn profile_query(others: &str, condition: &str) -> String {
 pub async fn profile(connection: &Connection<'_>, user: UserRef) -> BoardResult<Member> {
     static BY_ID: LazyLock<String> = LazyLock::new(|| profile_query("", "id = ?1"));
     static BY_NAME: LazyLock<String> = LazyLock::new(|| profile_query("", "lower(username) = ?1"));
-    let queries = [BY_ID.as_str(), BY_NAME.as_str()];
+    let queries = UserQueries { by_id: &BY_ID, by_name: &BY_NAME };
     first(connection, &user, queries, read_profile).await?.ok_or(BoardError::PathNotFound)
 }
 

@@ -1,6 +1,7 @@
 //! Looks up the recipients of a message, and checks that they accept it.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Author, UserRef};
@@ -11,30 +12,23 @@ use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
 /// SQL expression of the id of the member that `named`, a row with an element of [`distinct_names`], identifies.
-macro_rules! id {
-    () => {
-        "coalesce(
-        CAST(named.value ->> 'id' AS BIGINT),
-        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
-    )"
-    };
-}
-
-pub(in crate::board) use id;
+pub const ID: &str = "coalesce(
+    CAST(named.value ->> 'id' AS BIGINT),
+    (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
+)";
 
 /// Returns one row for each named member, and one row for all unknown names.
-const FIND: &str = concat!(
-    "
-    SELECT
-        member.id, member.username, member.avatar_url, member.inbox_used,
-        EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
-            AS ignores_sender
-    FROM json_each(:named) AS named
-    LEFT JOIN member ON member.id = ",
-    id!(),
-    "
-    GROUP BY member.id ORDER BY min(named.key)"
-);
+static FIND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT
+            member.id, member.username, member.avatar_url, member.inbox_used,
+            EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
+                AS ignores_sender
+        FROM json_each(:named) AS named
+        LEFT JOIN member ON member.id = {ID}
+        GROUP BY member.id ORDER BY min(named.key)"
+    )
+});
 
 #[derive(Clone, Debug)]
 struct Recipient {
@@ -56,7 +50,7 @@ pub async fn find_recipients(
     let named = check_names(to, most, texts)?.to_string();
     let parameters = bind! { ":named": named, ":sender": sender };
     let found = connection
-        .all(FIND, parameters, read_recipient)
+        .all(&FIND, parameters, read_recipient)
         .await?
         .into_iter()
         .collect::<Option<Vec<_>>>()
