@@ -10,7 +10,7 @@ use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::sqlite;
 use forum_benches::fixture::CONNECTIONS;
 use forum_server::board::access::actor;
-use forum_server::board::db::{Param, named_params};
+use forum_server::board::db::{Dialects, Param, named_params};
 use forum_server::board::{posts, threads};
 use rusqlite::Connection;
 use tokio::net::TcpListener;
@@ -25,13 +25,15 @@ pub fn config(database: String) -> Config {
     let is_postgres = database.starts_with("postgres");
     let connections =
         if is_postgres { CONNECTIONS } else { available_parallelism().unwrap().get() };
-    let page = &posts::PAGE.oldest;
+    let of_database = |queries: &'static Dialects<String>| {
+        if is_postgres { &*queries.postgres } else { &*queries.sqlite }
+    };
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
-        ("owner", &actor::LOAD[0]),
-        ("token and owner", &actor::LOAD_TOKEN[usize::from(is_postgres)]),
+        ("owner", &actor::LOAD),
+        ("token and owner", of_database(&actor::LOAD_TOKEN)),
         ("thread", &threads::ONE),
-        ("posts", if is_postgres { &page.postgres } else { &page.sqlite }),
+        ("posts", of_database(&posts::PAGE.oldest)),
     ];
     let statement = |(name, sql): (&str, &'static str)| {
         let parsed = named_params(&[sql]);

@@ -40,7 +40,7 @@ fn the_statement_searches_indexes_of_postgres() {
     run_with_postgres(async {
         let demo = Demo::in_postgres().await;
         let client = demo.pool().get().await.unwrap();
-        let statement = named_params(&[&LOAD_TOKEN[1]]);
+        let statement = named_params(&[&LOAD_TOKEN.postgres]);
         // Tables of a few rows are otherwise scanned.
         let prepare = format!("SET enable_seqscan = off; PREPARE load_token AS {}", statement.sql);
         client.batch_execute(&prepare).await.unwrap();

@@ -10,7 +10,7 @@ use forum_api::token::{Lookup, TokenRecord};
 use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, of_forum};
-use crate::board::db::{Connection, LogPosition, POSITION, Row, Transaction, bind, json};
+use crate::board::db::{Connection, Dialects, LogPosition, POSITION, Row, Transaction, bind, json};
 use crate::board::settings::SettingValues;
 use crate::board::texts::Texts;
 
@@ -26,17 +26,18 @@ fn columns(position: &str) -> String {
     )
 }
 
-/// Query of the guest or a member, without and with the position of the log. Returns no row for a member who is unknown
-/// or banned.
-pub static LOAD: LazyLock<[String; 2]> = LazyLock::new(|| {
-    [NO_POSITION, POSITION].map(|position| {
-        format!(
-            "SELECT {} FROM (SELECT 1) AS alone LEFT JOIN member ON member.id = :member
-            WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE",
-            columns(position)
-        )
-    })
-});
+/// Query of the guest or a member. Returns no row for a member who is unknown or banned.
+pub static LOAD: LazyLock<String> = LazyLock::new(|| load_query(NO_POSITION));
+
+static LOAD_WITH_POSITION: LazyLock<String> = LazyLock::new(|| load_query(POSITION));
+
+fn load_query(position: &str) -> String {
+    format!(
+        "SELECT {} FROM (SELECT 1) AS alone LEFT JOIN member ON member.id = :member
+        WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE",
+        columns(position)
+    )
+}
 
 /// Query of members who are not banned.
 static LOAD_MEMBERS: LazyLock<String> = LazyLock::new(|| {
@@ -47,27 +48,34 @@ static LOAD_MEMBERS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Query of a token and its owner: on SQLite, on Postgres, and on Postgres with the position of the log. If the owner is
-/// unknown or banned, the id of the member is null. An id that is not a number in canonical form belongs to no member. On
-/// Postgres, a number of more than 18 digits belongs to no member either.
-pub static LOAD_TOKEN: LazyLock<[String; 3]> = LazyLock::new(|| {
-    let on_sqlite = "CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner";
-    let on_postgres =
-        "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END";
-    [
-        (NO_POSITION, on_sqlite), (NO_POSITION, on_postgres), (POSITION, on_postgres)]
-    .map(|(position, owner)| {
-        format!(
-            "SELECT
-                token.lookup, token.digest, token.owner, token.label, token.scopes, token.created_at, token.expires_at,
-                token.revoked_at, token.last_used_at, {}
-            FROM forum_api_tokens AS token
-            LEFT JOIN member ON member.id = {owner} AND member.banned = FALSE
-            WHERE token.lookup = :lookup",
-            columns(position)
-        )
-    })
+/// Query of a token and its owner. If the owner is unknown or banned, the id of the member is null. An id that is not a
+/// number in canonical form belongs to no member. On Postgres, a number of more than 18 digits belongs to no member either.
+pub static LOAD_TOKEN: LazyLock<Dialects<String>> = LazyLock::new(|| Dialects {
+    sqlite: token_query(
+        NO_POSITION,
+        "CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner",
+    ),
+    postgres: token_query(NO_POSITION, POSTGRES_OWNER),
 });
+
+/// [`LOAD_TOKEN`] for Postgres, with the position of the log.
+static LOAD_TOKEN_WITH_POSITION: LazyLock<String> =
+    LazyLock::new(|| token_query(POSITION, POSTGRES_OWNER));
+
+const POSTGRES_OWNER: &str =
+    "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END";
+
+fn token_query(position: &str, owner: &str) -> String {
+    format!(
+        "SELECT
+            token.lookup, token.digest, token.owner, token.label, token.scopes, token.created_at, token.expires_at,
+            token.revoked_at, token.last_used_at, {}
+        FROM forum_api_tokens AS token
+        LEFT JOIN member ON member.id = {owner} AND member.banned = FALSE
+        WHERE token.lookup = :lookup",
+        columns(position)
+    )
+}
 
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
@@ -161,8 +169,7 @@ impl ActorRow {
         member: Option<i64>,
         with_position: bool,
     ) -> BoardResult<Option<Self>> {
-        let [without, with] = &*LOAD;
-        let load = if with_position { with } else { without };
+        let load = if with_position { &LOAD_WITH_POSITION } else { &LOAD };
         connection.first(load, bind! { ":member": member }, Self::read).await
     }
 
@@ -182,9 +189,8 @@ impl ActorRow {
         lookup: Lookup,
         with_position: bool,
     ) -> BoardResult<Option<(TokenRecord, Option<Self>)>> {
-        let [sqlite, postgres, with] = &*LOAD_TOKEN;
-        let without = connection.dialect(sqlite, postgres);
-        let load = if with_position { with } else { without };
+        let load =
+            if with_position { &LOAD_TOKEN_WITH_POSITION } else { connection.on(&LOAD_TOKEN) };
         let read = |row: &Row<'_>| {
             let owner = Self::read(row)?;
             Ok((row.token()?, owner.member.is_some().then_some(owner)))
