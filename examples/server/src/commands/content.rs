@@ -1,7 +1,7 @@
 //! Lists of forums, threads and posts.
 
 use forum_api::host::BoardResult;
-use forum_api::model::ContentState;
+use forum_api::model::{ContentState, InvalidIdError};
 
 use crate::board::ReferenceBoard;
 use crate::board::access::groups::Groups;
@@ -37,19 +37,12 @@ pub async fn list_threads(
     if let Some(forum) = forum {
         board.read(move |connection| Box::pin(forums::check_exists(connection, forum))).await?;
     }
-    let mut threads: Vec<ThreadListing> = Vec::new();
-    let mut before = i64::MAX;
-    while threads.len() < limit.max() {
-        let rows = MAX_PAGE.min(limit.max() - threads.len()) as i64;
-        let read = board
-            .read(move |connection| Box::pin(listings::threads(connection, forum, before, rows)));
-        let page = read.await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        before = last.thread_id.to_i64()?;
-        threads.extend(page);
-    }
+    let read_page = async |before, rows| {
+        board
+            .read(move |connection| Box::pin(listings::threads(connection, forum, before, rows)))
+            .await
+    };
+    let threads = read_pages(limit, read_page, |thread| thread.thread_id.to_i64()).await?;
     let total = if shows_total() {
         board.read(move |connection| Box::pin(listings::count_threads(connection, forum))).await?
     } else {
@@ -64,25 +57,39 @@ pub async fn list_posts(
     state: ContentState,
     limit: Limit,
 ) -> BoardResult<Output> {
-    let mut posts: Vec<PostListing> = Vec::new();
-    let mut before = i64::MAX;
-    while posts.len() < limit.max() {
-        let rows = MAX_PAGE.min(limit.max() - posts.len()) as i64;
-        let read = board
-            .read(move |connection| Box::pin(listings::posts(connection, state, before, rows)));
-        let page = read.await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        before = last.post_id.to_i64()?;
-        posts.extend(page);
-    }
+    let read_page = async |before, rows| {
+        board
+            .read(move |connection| Box::pin(listings::posts(connection, state, before, rows)))
+            .await
+    };
+    let posts = read_pages(limit, read_page, |post| post.post_id.to_i64()).await?;
     let total = if shows_total() {
         board.read(move |connection| Box::pin(listings::count_posts(connection, state))).await?
     } else {
         posts.len()
     };
     Output::part_of_list(posts, total)
+}
+
+/// Reads the newest items, as many as are listed, page by page. `read_page` returns the next items before an id, and `id` that
+/// of an item.
+async fn read_pages<T>(
+    limit: Limit,
+    read_page: impl AsyncFn(i64, i64) -> BoardResult<Vec<T>>,
+    id: impl Fn(&T) -> Result<i64, InvalidIdError>,
+) -> BoardResult<Vec<T>> {
+    let mut items = Vec::new();
+    let mut before = i64::MAX;
+    while items.len() < limit.max() {
+        let rows = MAX_PAGE.min(limit.max() - items.len()) as i64;
+        let page = read_page(before, rows).await?;
+        let Some(last) = page.last() else {
+            break;
+        };
+        before = id(last)?;
+        items.extend(page);
+    }
+    Ok(items)
 }
 
 impl ListItem for ForumListing {

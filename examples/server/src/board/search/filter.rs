@@ -126,13 +126,14 @@ async fn posts_in_range(
         SELECT
             (SELECT id FROM post WHERE created_at >= ?1 AND id > 0 ORDER BY created_at, id LIMIT 1) AS first,
             (SELECT id FROM post WHERE created_at < ?2 AND id > 0 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
-    connection
-        .one(find, parameters, |row| {
-            let first: Option<i64> = row.value("first")?;
-            let last: Option<i64> = row.value("last")?;
-            Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
-        })
-        .await
+    connection.one(find, parameters, read_range).await
+}
+
+/// Reads a range of ids from its ends; an empty range if it has none.
+pub fn read_range(row: &Row<'_>) -> BackendResult<RangeInclusive<i64>> {
+    let first: Option<i64> = row.value("first")?;
+    let last: Option<i64> = row.value("last")?;
+    Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
 }
 
 /// The query language of an index.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::BoardResult;
 
-use super::filter::{Match, MatchCondition};
+use super::filter::{Match, MatchCondition, read_range};
 use super::thread_span::ThreadSpan;
 use super::work::Work;
 use crate::board::db::{Connection, Driver, Row, bind};
@@ -269,14 +269,7 @@ async fn existing(
         SELECT
             (SELECT id FROM post WHERE id >= ?1 ORDER BY id LIMIT 1) AS first,
             (SELECT id FROM post WHERE id <= ?2 ORDER BY id DESC LIMIT 1) AS last";
-    let parameters = bind![posts.start(), posts.end()];
-    connection
-        .one(find, parameters, |row| {
-            let first: Option<i64> = row.value("first")?;
-            let last: Option<i64> = row.value("last")?;
-            Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
-        })
-        .await
+    connection.one(find, bind![posts.start(), posts.end()], read_range).await
 }
 
 impl ScanDirection {
