@@ -15,6 +15,8 @@ use forum_api::store::Stores;
 use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::redis::RedisRateLimitStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::webhook::AllowedAddresses;
+use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::worker::WorkerHandle;
 use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Language, event_feed};
 use serde_json::Value;
@@ -44,7 +46,7 @@ use crate::redis_check;
 use crate::server_parts::ServerParts;
 use crate::shutdown::Shutdown;
 use crate::sign_in::SignIn;
-use crate::startup_banner::StartupBanner;
+use crate::startup_banner::{NewBoard, StartupBanner};
 use crate::webhooks::{self, refusal};
 
 /// Serves the board until the process is stopped.
@@ -78,7 +80,6 @@ struct Server {
     operator: Option<Listener>,
     limits: Limits,
     board: ReferenceBoard,
-    api: ForumApi,
     router: ServerRouter,
     worker: Option<WorkerHandle>,
     redis: Option<Arc<RedisRateLimitStore>>,
@@ -97,109 +98,21 @@ impl Server {
             Shutdown::listen(options.drain_delay, options.drain.drain_timeout).or_internal()?;
         let listener = Listener::bind(options.address.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
-        let ServerParts { url, replicas, mut cipher, redis } =
-            ServerParts::new(common, options).await?;
-        let is_board = url.holds_board().await? == Some(true);
-        let password = bootstrap::password(options, is_board)?;
-        let lock = DatabaseLock::shared_or_new(&common.database)?;
-        if is_board {
-            url.check_key(&cipher).await?;
-        }
-        let mut board = url.open(options.language.into()).await?.with_replicas(replicas).await?;
-        if !is_board {
-            cipher = cipher.create_if_missing(&common.database)?;
-        }
-        let base_url = published_url(options, &listener);
-        // The default URL has a loopback address also if other machines can reach the server.
-        let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
-        let local_url = if is_public { "" } else { &base_url };
-        let allowed = options.webhooks.allowed_addresses(local_url);
-        let pages = paths::web_urls(&base_url);
-        let environment = cipher
-            .environment()
-            .surface(options.surface.into())
-            .public_origin(&base_url)
-            .web_urls(&pages)
-            .thread_since_overlap(board.database.since_overlap());
-        let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
-        webhook_admin.check_key().await.map_err(refusal)?;
-        let new = bootstrap::create(&board, options, password).await?;
-        board = board.with_web_urls(&pages);
-        if new.is_some() {
-            tracing::info!(database = without_password(&common.database), "database created");
-        }
-        cipher.warn_about_plaintext(&common.database);
-        keys::warn_about_weakness(&common.database, &options.webhooks);
-        let Listener { listener, address } = listener;
-        let server_lock = register(&common.database, address, options.redis.is_some());
-        let worker = if options.no_worker {
-            None
-        } else {
-            Some(webhooks::start(&board, &environment, allowed, &options.retries)?)
+        let mut opened = OpenedBoard::open(common, options, &listener).await?;
+        let node_lock = register(&common.database, listener.address, options.redis.is_some());
+        let worker = opened.start_worker(options)?;
+        let monitor = Monitor {
+            metrics,
+            readiness: Readiness::new(opened.board.clone()),
+            shutdown: shutdown.clone(),
         };
-        if let Some(worker) = worker.clone() {
-            board = board.with_wake(move || worker.wake());
-        }
-        let retention = options.retries.event_retention;
-        if !retention.is_zero() {
-            board = board.with_feed();
-        }
-        let mut stores = board.database.stores();
-        stores.rate_limits = match redis.clone() {
-            Some(redis) => redis,
-            None => Arc::new(MemoryRateLimitStore::default()),
-        };
-        let mut settings = api_settings(options);
-        let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
-        settings.board = rules.settings.describe();
-        settings.board.name = options.board_name.clone();
-        settings.board.token_source = token_source(&options.token_source);
-        let sign_in = SignIn::new(
-            board.clone(),
-            settings.clone(),
-            panel_settings(options, &base_url),
-            &base_url,
-            stores.rate_limits.clone(),
-        );
-        let panel = Panel::builder(sign_in.clone(), stores.clone(), &environment)
-            .webhooks(webhook_admin)
-            .settings(panel_settings(options, &base_url));
-        let mut api = ForumApi::builder(Arc::new(board.clone()), stores)
-            .environment(&environment)
-            .settings(settings);
-        if !retention.is_zero() {
-            api = api.operation(event_feed(&board.database.webhooks(), retention, &environment));
-        }
-        let api = api.build().or_internal()?;
-        let router = ServerRouter {
-            api: api.clone(),
-            mcp: mcp(options, &api)?,
-            cors_origins: options.cors_origin.clone(),
-            panel: panel.build().or_internal()?,
-            sign_in: sign_in.routes(),
-            panel_settings: Arc::new(panel_settings(options, &base_url)),
-            docs: reference(options, &api)?,
-            monitor: Monitor {
-                metrics,
-                readiness: Readiness::new(board.clone()),
-                shutdown: shutdown.clone(),
-            },
-            serves_metrics: operator.is_none(),
-        };
-        let limits = Limits {
-            max: MaxConnections {
-                all: slots::raise_file_limit(options.max_connections),
-                per_address: options.max_connections_per_address,
-                trusted_proxies: options.trusted_proxies.clone(),
-            },
-            timeouts: Timeouts { client: options.client_timeout, idle: options.idle_timeout },
-        };
-        metrics::set(metrics::MAX_CONNECTIONS, limits.max.all);
+        let router = opened.router(options, monitor, operator.is_none()).await?;
+        let limits = connection_limits(options);
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            listen = %address,
+            listen = %listener.address,
             admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
-            base_url,
+            base_url = opened.base_url,
             database = without_password(&common.database),
             replicas = options.database_replica.len(),
             redis = options.redis.as_deref().map(without_password),
@@ -207,31 +120,30 @@ impl Server {
             "server started"
         );
         let banner = StartupBanner {
-            monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
-            base_url,
+            monitor_url: operator.as_ref().map_or(opened.base_url.clone(), Listener::url),
+            base_url: opened.base_url,
             has_mcp: !options.no_mcp,
             database: data_location(&common.database),
-            new,
+            new: opened.new,
         };
         // The server starts even if stdout cannot be written, for example to a file on a full disk.
         drop(Output::new(&banner, banner.info())?.print(common.json));
         Ok(Self {
             shutdown,
-            listener,
+            listener: listener.listener,
             operator,
             limits,
-            board,
-            api,
+            board: opened.board,
             router,
             worker,
-            redis,
+            redis: opened.redis,
             urls: [&common.database]
                 .into_iter()
                 .chain(&options.database_replica)
                 .chain(&options.redis)
                 .cloned()
                 .collect(),
-            _locks: (lock, server_lock),
+            _locks: (opened.lock, node_lock),
         })
     }
 
@@ -239,6 +151,7 @@ impl Server {
     async fn run(self) -> BoardResult<()> {
         let shutdown = &self.shutdown;
         let monitoring = Listener::serve(self.operator, self.router.monitor.clone(), shutdown);
+        let api = self.router.api.clone();
         let router = self.router.router();
         let requests = connections::serve(self.listener, router, self.limits, shutdown);
         let deliveries = async {
@@ -254,9 +167,9 @@ impl Server {
             () = redis_check::record_periodically(self.redis.as_deref()) => {}
             () = self.board.flush_last_seen_periodically() => {}
             () = self.board.run_batches_periodically() => {}
-            () = self.api.flush_usage_periodically() => {}
+            () = api.flush_usage_periodically() => {}
         }
-        if let Err(error) = self.api.flush_usage().await {
+        if let Err(error) = api.flush_usage().await {
             tracing::error!(%error, "failed to record usage; counts lost");
         }
         self.board.flush_last_seen().await;
@@ -264,6 +177,140 @@ impl Server {
         tracing::info!("server stopped");
         Ok(())
     }
+}
+
+/// An open board, and what the services over it share.
+struct OpenedBoard {
+    board: ReferenceBoard,
+    /// URL under which the server is published.
+    base_url: String,
+    environment: Environment,
+    webhook_admin: WebhookAdmin,
+    /// Addresses to which webhooks are sent.
+    allowed: AllowedAddresses,
+    /// `None` for rate limits in memory.
+    redis: Option<Arc<RedisRateLimitStore>>,
+    /// Sign-in data; `None` if the board existed.
+    new: Option<NewBoard>,
+    lock: DatabaseLock,
+}
+
+impl OpenedBoard {
+    /// Opens the board, or creates it. Checks options, keys and connections before it creates a database.
+    async fn open(common: &Common, options: &ServeArgs, listener: &Listener) -> BoardResult<Self> {
+        let ServerParts { url, replicas, mut cipher, redis } =
+            ServerParts::new(common, options).await?;
+        let is_board = url.holds_board().await? == Some(true);
+        let password = bootstrap::password(options, is_board)?;
+        let lock = DatabaseLock::shared_or_new(&common.database)?;
+        if is_board {
+            url.check_key(&cipher).await?;
+        }
+        let board = url.open(options.language.into()).await?.with_replicas(replicas).await?;
+        if !is_board {
+            cipher = cipher.create_if_missing(&common.database)?;
+        }
+        let base_url = published_url(options, listener);
+        // The default URL has a loopback address also if other machines can reach the server.
+        let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
+        let local_url = if is_public { "" } else { &base_url };
+        let allowed = options.webhooks.allowed_addresses(local_url);
+        let pages = paths::web_urls(&base_url);
+        let environment = cipher
+            .environment()
+            .surface(options.surface.into())
+            .public_origin(&base_url)
+            .web_urls(&pages)
+            .thread_since_overlap(board.database.since_overlap());
+        let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
+        webhook_admin.check_key().await.map_err(refusal)?;
+        let new = bootstrap::create(&board, options, password).await?;
+        if new.is_some() {
+            tracing::info!(database = without_password(&common.database), "database created");
+        }
+        cipher.warn_about_plaintext(&common.database);
+        keys::warn_about_weakness(&common.database, &options.webhooks);
+        let board = board.with_web_urls(&pages);
+        Ok(Self { board, base_url, environment, webhook_admin, allowed, redis, new, lock })
+    }
+
+    /// Starts the worker, which the board then notifies of new events; `None` if an option omits it.
+    fn start_worker(&mut self, options: &ServeArgs) -> BoardResult<Option<WorkerHandle>> {
+        if options.no_worker {
+            return Ok(None);
+        }
+        let Self { board, environment, allowed, .. } = self;
+        let worker = webhooks::start(board, environment, *allowed, &options.retries)?;
+        let notified = worker.clone();
+        self.board = self.board.clone().with_wake(move || notified.wake());
+        Ok(Some(worker))
+    }
+
+    /// Builds the API and the pages.
+    async fn router(
+        &mut self,
+        options: &ServeArgs,
+        monitor: Monitor,
+        serves_metrics: bool,
+    ) -> BoardResult<ServerRouter> {
+        let retention = options.retries.event_retention;
+        if !retention.is_zero() {
+            self.board = self.board.clone().with_feed();
+        }
+        let Self { board, base_url, environment, webhook_admin, redis, .. } = self;
+        let mut stores = board.database.stores();
+        stores.rate_limits = match redis.clone() {
+            Some(redis) => redis,
+            None => Arc::new(MemoryRateLimitStore::default()),
+        };
+        let mut settings = api_settings(options);
+        let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
+        settings.board = rules.settings.describe();
+        settings.board.name = options.board_name.clone();
+        settings.board.token_source = token_source(&options.token_source);
+        let sign_in = SignIn::new(
+            board.clone(),
+            settings.clone(),
+            panel_settings(options, base_url),
+            base_url,
+            stores.rate_limits.clone(),
+        );
+        let panel = Panel::builder(sign_in.clone(), stores.clone(), environment)
+            .webhooks(webhook_admin.clone())
+            .settings(panel_settings(options, base_url));
+        let mut api = ForumApi::builder(Arc::new(board.clone()), stores)
+            .environment(environment)
+            .settings(settings);
+        if !retention.is_zero() {
+            api = api.operation(event_feed(&board.database.webhooks(), retention, environment));
+        }
+        let api = api.build().or_internal()?;
+        Ok(ServerRouter {
+            mcp: mcp(options, &api)?,
+            docs: reference(options, &api)?,
+            api,
+            cors_origins: options.cors_origin.clone(),
+            panel: panel.build().or_internal()?,
+            sign_in: sign_in.routes(),
+            panel_settings: Arc::new(panel_settings(options, base_url)),
+            monitor,
+            serves_metrics,
+        })
+    }
+}
+
+/// Returns the limits of connections. Raises the limit of open files to their number.
+fn connection_limits(options: &ServeArgs) -> Limits {
+    let limits = Limits {
+        max: MaxConnections {
+            all: slots::raise_file_limit(options.max_connections),
+            per_address: options.max_connections_per_address,
+            trusted_proxies: options.trusted_proxies.clone(),
+        },
+        timeouts: Timeouts { client: options.client_timeout, idle: options.idle_timeout },
+    };
+    metrics::set(metrics::MAX_CONNECTIONS, limits.max.all);
+    limits
 }
 
 /// Returns the published URL of the server. Logs a warning if it is the URL of an unspecified address.
