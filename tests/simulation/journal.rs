@@ -38,6 +38,8 @@ pub(crate) struct Facts {
     /// `true` if leases and delays are not checked against the clocks.
     clocks_differ: bool,
     pub(crate) violation: Option<String>,
+    /// Tokens of the members, by their numbers.
+    pub(crate) tokens: Vec<TokenFacts>,
     pub(crate) writes: Vec<WriteFacts>,
     pub(crate) threads: Vec<ThreadId>,
     pub(crate) posts: Vec<PostPath>,
@@ -51,8 +53,21 @@ pub(crate) struct Facts {
     erased: Vec<(UserId, u64)>,
 }
 
+pub(crate) struct TokenFacts {
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) is_revoked: bool,
+}
+
+impl TokenFacts {
+    pub(crate) fn has_ended(&self, now: Timestamp) -> bool {
+        self.is_revoked || self.expires_at.is_some_and(|expires_at| expires_at <= now)
+    }
+}
+
 /// A request of a client that changes the board, with its repeats.
 pub(crate) struct WriteFacts {
+    /// Number of the member.
+    pub(crate) member: usize,
     pub(crate) has_key: bool,
     pub(crate) commits: u32,
     /// Location of the first successful response.
@@ -65,8 +80,10 @@ pub(crate) struct WriteFacts {
 /// Response to a write.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// `true` if the token was revoked before the request was sent.
-    pub(crate) is_revoked: bool,
+    /// `true` if the token had ended by each clock when the request was sent.
+    pub(crate) had_ended: bool,
+    /// The time of the response, by the clock that is furthest ahead.
+    pub(crate) latest: Timestamp,
     /// Header `location`.
     pub(crate) created: Option<String>,
     /// Header `x-error-reason`.
@@ -145,6 +162,7 @@ impl Journal {
             is_verbose,
             clocks_differ,
             violation: None,
+            tokens: Vec::new(),
             writes: Vec::new(),
             threads: Vec::new(),
             posts: Vec::new(),
@@ -316,7 +334,7 @@ impl Journal {
 
     pub(crate) fn answered(&self, number: usize, answer: Answer) {
         self.with(|facts| {
-            let Answer { status, is_revoked, created, reason } = answer;
+            let Answer { status, had_ended, latest, created, reason } = answer;
             facts.record(|| {
                 format!("write {number} gets {status} {}", reason.as_deref().unwrap_or_default())
             });
@@ -325,14 +343,19 @@ impl Journal {
             };
             write.last_status = status;
             write.last_reason = reason;
+            let is_accepted = status != 401 || facts.tokens[write.member].has_ended(latest);
+            facts.check(require(is_accepted, || {
+                format!("a valid token is accepted: write {number}")
+            }));
+            let write = &mut facts.writes[number];
             if !(200..300).contains(&status) {
                 return;
             }
             let is_committed = write.commits > 0 || created.is_none();
             let is_same = !write.has_key || write.created.is_none() || write.created == created;
             write.created = write.created.take().or(created);
-            facts.check(require(!is_revoked, || {
-                format!("a revoked token is refused: write {number}")
+            facts.check(require(!had_ended, || {
+                format!("a token that has ended is refused: write {number}")
             }));
             facts.check(require(is_committed, || {
                 format!("an acknowledged write is committed: write {number}")

@@ -1,8 +1,8 @@
 //! The rules at rest: what holds when nothing has failed for thirty minutes. The journal checks the rules of each step.
 
-use forum_api::model::DeliveryId;
-use forum_api::store::DeliveryFilter;
-use forum_api::webhook::{DeliveryState, Topic};
+use forum_api::model::{DeliveryId, EndpointId};
+use forum_api::store::{DeliveryFilter, QueueStats};
+use forum_api::webhook::{Delivery, DeliveryState, Topic};
 
 use crate::ready;
 use crate::world::World;
@@ -19,7 +19,7 @@ pub(crate) const RULES: &[(&str, Check)] = &[
     ("the feed has each event once", the_feed_has_each_event_once),
 ];
 
-fn deliveries(world: &World) -> Vec<forum_api::webhook::Delivery> {
+fn deliveries(world: &World) -> Vec<Delivery> {
     let mut filter = DeliveryFilter::default();
     filter.limit = u32::MAX;
     let listed = ready(world.webhooks.deliveries.list(&filter)).unwrap();
@@ -69,11 +69,24 @@ fn counters_equal_their_rows(world: &mut World) {
     let limits = crate::world::worker_settings().due_time_limits();
     let now = world.scheduler.now();
     let stats = ready(world.webhooks.deliveries.queue_stats(limits, now)).unwrap();
+    let endpoints = ready(world.webhooks.endpoints.list()).unwrap();
+    let is_disabled = |id: &EndpointId| endpoints.iter().any(|one| one.id == *id && !one.enabled);
     let count = |state| rows.iter().filter(|row| row.progress.state == state).count() as u64;
-    let is_equal = stats.dead == count(DeliveryState::Dead);
-    world.journal.require(is_equal, || format!("{stats:?} differs from the rows"));
+    let is_due = |row: &&Delivery| {
+        let due_at = row.progress.due_at;
+        due_at.is_some_and(|due_at| due_at <= now) && !is_disabled(&row.endpoint_id)
+    };
+    let retries = rows.iter().filter(|row| row.progress.state == DeliveryState::Retrying);
+    let mut expected = QueueStats::default();
+    expected.depth = rows.iter().filter(is_due).count() as u64;
+    expected.oldest_due_at = rows.iter().filter(is_due).filter_map(|row| row.progress.due_at).min();
+    expected.dead = count(DeliveryState::Dead);
+    expected.disabled_endpoints = endpoints.iter().filter(|one| !one.enabled).count() as u64;
+    expected.retrying = count(DeliveryState::Retrying);
+    expected.latest_retry_at = retries.filter_map(|row| row.progress.due_at).max();
+    world.journal.require(stats == expected, || format!("{stats:?} differs from {expected:?}"));
     let fault = world.journal.with(|facts| {
-        let differs = |row: &&forum_api::webhook::Delivery| {
+        let differs = |row: &&Delivery| {
             let known = facts.deliveries.get(&row.id);
             let is_settled = known.is_some_and(|known| known.state == Some(row.progress.state));
             !is_settled && !row.progress.state.is_pending()

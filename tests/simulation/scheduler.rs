@@ -16,7 +16,7 @@ use crate::random::Random;
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
 /// Largest difference of the clock of a process to the true time. Drift ends when it is reached.
-const MAX_DIFFERENCE: Duration = Duration::from_secs(2 * 3600);
+pub(crate) const MAX_DIFFERENCE: Duration = Duration::from_secs(2 * 3600);
 
 /// Maximum number of polls without an advance of time; more indicate a busy loop.
 const MAX_POLLS: u32 = 100_000;

@@ -1,5 +1,6 @@
 //! The world of a simulation: nodes, workers, clients, receivers and an administrator, over one set of stores and one board.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use forum_api::store::sqlite::rusqlite::{Savepoint, params_from_iter};
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ErasedMember, Stores, WebhookStores};
 use forum_api::test_util::{self, StoreInterceptor, audit_entry};
-use forum_api::token::{Lookup, TokenRequest};
+use forum_api::token::{Expiry, Lookup, TokenRequest};
 use forum_api::webhook::{PlaintextCipher, SecretCipher as _, Topic, WebhookSecret};
 use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
@@ -27,11 +28,12 @@ use crate::action::{Action, NODES, Plan, Setting, Step, Write};
 use crate::board::{ProcessBoard, SharedBoard};
 use crate::faults::Faults;
 use crate::journal::{
-    ALWAYS, Answer, EndpointFacts, Journal, REPEAT_PERIOD, SecretFacts, WriteFacts, write_text,
+    ALWAYS, Answer, EndpointFacts, Journal, REPEAT_PERIOD, SecretFacts, TokenFacts, WriteFacts,
+    write_text,
 };
 use crate::network::{Network, ReceiverModes};
 use crate::random::ProcessRandom;
-use crate::scheduler::{ProcessClock, ProcessId, ProcessRuntime, START, Scheduler};
+use crate::scheduler::{MAX_DIFFERENCE, ProcessClock, ProcessId, ProcessRuntime, START, Scheduler};
 use crate::{memory, ready};
 
 /// Time after which nothing waits when no more faults occur.
@@ -67,6 +69,9 @@ const OMITTED_TOPICS: [Topic; 4] =
 /// The administrator, who sees everything and keeps all rights.
 const ADMINISTRATOR: usize = 0;
 
+/// The member whose token expires after a day.
+const EXPIRING: usize = 2;
+
 pub(crate) struct World {
     seed: u64,
     setting: Setting,
@@ -94,7 +99,6 @@ struct Member {
     name: String,
     token: String,
     lookup: Lookup,
-    is_revoked: bool,
     is_erased: bool,
 }
 
@@ -110,7 +114,8 @@ struct Running {
 }
 
 enum Service {
-    Node(ForumApi),
+    /// The API, which is built with its document for the first request.
+    Node(LazyCell<ForumApi, Box<dyn FnOnce() -> ForumApi>>),
     Worker(WorkerHandle),
 }
 
@@ -196,11 +201,15 @@ impl World {
         for (number, role) in roles.into_iter().enumerate() {
             let name = format!("member{number}");
             let id = ready(self.board.fixture.add_member(&name, role)).unwrap();
-            let request = TokenRequest::new(&id, &scopes).label("simulation");
+            let mut request = TokenRequest::new(&id, &scopes);
+            if number == EXPIRING {
+                request = request.expiry(Expiry::from_days(1).unwrap());
+            }
             let (token, record) = ready(environment.issue_token(&self.stores, request)).unwrap();
             let token = token.expose_secret().to_owned();
-            let lookup = record.lookup;
-            let member = Member { id, name, token, lookup, is_revoked: false, is_erased: false };
+            let facts = TokenFacts { expires_at: record.expires_at, is_revoked: false };
+            self.journal.with(|journal| journal.tokens.push(facts));
+            let member = Member { id, name, token, lookup: record.lookup, is_erased: false };
             self.members.push(member);
         }
         for _ in 0..3 {
@@ -275,12 +284,9 @@ impl World {
         };
         let webhooks = calls.webhooks(&self.webhooks);
         let service = if number < NODES {
-            Service::Node(node(
-                Arc::new(board),
-                calls.stores(&self.stores),
-                &webhooks,
-                &environment,
-            ))
+            let stores = calls.stores(&self.stores);
+            let build = move || node(Arc::new(board), stores, &webhooks, &environment);
+            Service::Node(LazyCell::new(Box::new(build)))
         } else {
             let network = Network {
                 process: id,
@@ -400,12 +406,11 @@ impl World {
                 self.journal.with(|facts| facts.exclude(|one| one.id == id));
             }
             Action::RevokeToken { member } => {
-                let count = self.members.len() - 1;
-                let member = &mut self.members[1 + member % count];
-                member.is_revoked = true;
+                let member = 1 + member % (self.members.len() - 1);
+                let lookup = &self.members[member].lookup;
                 let now = self.scheduler.now();
-                let audit = audit_entry();
-                ready(self.stores.tokens.revoke(&member.lookup, now, &audit)).unwrap();
+                ready(self.stores.tokens.revoke(lookup, now, &audit_entry())).unwrap();
+                self.journal.with(|facts| facts.tokens[member].is_revoked = true);
             }
             Action::RotateSecret { endpoint } => {
                 let id = self.endpoints[endpoint % self.endpoints.len()].clone();
@@ -454,6 +459,7 @@ impl World {
         let erased = ErasedMember::new(member.id.clone(), &member.name);
         blocking(self.database.write(move |savepoint| erase(savepoint, &erased))).unwrap();
         self.journal.erased(&member.id);
+        self.journal.with(|facts| facts.tokens[number].is_revoked = true);
     }
 
     // Clients.
@@ -507,8 +513,14 @@ impl World {
             body,
             connections: Vec::new(),
         });
-        let facts =
-            WriteFacts { has_key, commits: 0, created: None, last_status: 0, last_reason: None };
+        let facts = WriteFacts {
+            member,
+            has_key,
+            commits: 0,
+            created: None,
+            last_status: 0,
+            last_reason: None,
+        };
         self.journal.with(|journal| journal.writes.push(facts));
         self.send(number, node);
     }
@@ -542,10 +554,13 @@ impl World {
             }
         };
         let request = request.body(Full::new(bytes::Bytes::from(body))).unwrap();
-        let is_revoked = self.members[write.member].is_revoked;
+        let difference = if self.setting.clocks_differ { MAX_DIFFERENCE } else { Duration::ZERO };
+        let earliest = self.scheduler.now().saturating_sub(difference);
+        let had_ended = self.journal.with(|facts| facts.tokens[write.member].has_ended(earliest));
+        let scheduler = self.scheduler.clone();
         let (connection, disconnection) = oneshot::channel();
         write.connections.push(connection);
-        let api = api.clone();
+        let api = ForumApi::clone(api);
         let journal = self.journal.clone();
         self.scheduler.spawn(
             *id,
@@ -559,7 +574,8 @@ impl World {
                     |name| Some(response.headers().get(name)?.to_str().unwrap().to_owned());
                 let answer = Answer {
                     status: response.status().as_u16(),
-                    is_revoked,
+                    had_ended,
+                    latest: scheduler.now().saturating_add(difference),
                     created: header("location"),
                     reason: header("x-error-reason"),
                 };
@@ -583,7 +599,7 @@ impl World {
             .header("authorization", format!("Bearer {}", self.members[ADMINISTRATOR].token))
             .body(Full::new(bytes::Bytes::new()))
             .unwrap();
-        let api = api.clone();
+        let api = ForumApi::clone(api);
         let reader = self.reader.clone();
         let journal = self.journal.clone();
         self.scheduler.spawn(
