@@ -29,7 +29,7 @@ async fn sentinels_replace_failed_masters() {
     for replica in replicas {
         group.wait_for(replica, "info replication", REPLICATES).await;
     }
-    // Sentinels ping once a second, and connect to a promoted server anew. With a shorter time they would replace it at once.
+    // Sentinels ping once a second, and connect to a promoted server first. With a shorter time they would replace it at once.
     let watch = format!(
         "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
          sentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\
