@@ -186,7 +186,7 @@ struct OpenedBoard {
     base_url: String,
     environment: Environment,
     webhook_admin: WebhookAdmin,
-    /// Addresses to which webhooks are sent.
+    /// Addresses to which webhooks can be sent.
     allowed: AllowedAddresses,
     /// `None` for rate limits in memory.
     redis: Option<Arc<RedisRateLimitStore>>,
@@ -230,7 +230,10 @@ impl OpenedBoard {
         }
         cipher.warn_about_plaintext(&common.database);
         keys::warn_about_weakness(&common.database, &options.webhooks);
-        let board = board.with_web_urls(&pages);
+        let mut board = board.with_web_urls(&pages);
+        if !options.retries.event_retention.is_zero() {
+            board = board.with_feed();
+        }
         Ok(Self { board, base_url, environment, webhook_admin, allowed, redis, new, lock })
     }
 
@@ -248,15 +251,11 @@ impl OpenedBoard {
 
     /// Builds the API and the pages.
     async fn router(
-        &mut self,
+        &self,
         options: &ServeArgs,
         monitor: Monitor,
         serves_metrics: bool,
     ) -> BoardResult<ServerRouter> {
-        let retention = options.retries.event_retention;
-        if !retention.is_zero() {
-            self.board = self.board.clone().with_feed();
-        }
         let Self { board, base_url, environment, webhook_admin, redis, .. } = self;
         let mut stores = board.database.stores();
         stores.rate_limits = match redis.clone() {
@@ -281,6 +280,7 @@ impl OpenedBoard {
         let mut api = ForumApi::builder(Arc::new(board.clone()), stores)
             .environment(environment)
             .settings(settings);
+        let retention = options.retries.event_retention;
         if !retention.is_zero() {
             api = api.operation(event_feed(&board.database.webhooks(), retention, environment));
         }
