@@ -29,9 +29,13 @@ pub enum LockTarget {
 
 /// Returns a statement that locks `:member` and the members whose ids `others` selects.
 fn lock_members(others: &str) -> String {
+    format!("SELECT id FROM member WHERE {}", members_in_order(others))
+}
+
+/// Returns the condition of `:member` and the members whose ids `others` selects, with the order and the lock.
+fn members_in_order(others: &str) -> String {
     format!(
-        "SELECT id FROM member
-        WHERE id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL {others}))
+        "id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL {others}))
         ORDER BY id FOR NO KEY UPDATE"
     )
 }
@@ -41,10 +45,8 @@ fn lock_members(others: &str) -> String {
 fn lock_thread_and_members(thread: &str, others: &str) -> String {
     format!(
         "WITH locked AS MATERIALIZED (SELECT id FROM thread WHERE id = {thread} FOR NO KEY UPDATE)
-        SELECT id FROM member
-        WHERE (SELECT count(*) FROM locked) >= 0
-            AND id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL {others}))
-        ORDER BY id FOR NO KEY UPDATE"
+        SELECT id FROM member WHERE (SELECT count(*) FROM locked) >= 0 AND {}",
+        members_in_order(others)
     )
 }
 
@@ -75,7 +77,7 @@ static RECIPIENTS: LazyLock<String> = LazyLock::new(|| {
     let others = format!(
         "SELECT {} FROM json_each(:named) AS named
         WHERE key <= 2 * coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)",
-        recipients::ID,
+        recipients::NAMED_MEMBER_ID,
     );
     lock_members(&others)
 });

@@ -12,7 +12,7 @@ use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
 /// SQL expression of the id of the member that `named`, a row with an element of [`distinct_names`], identifies.
-pub const ID: &str = "coalesce(
+pub const NAMED_MEMBER_ID: &str = "coalesce(
     CAST(named.value ->> 'id' AS BIGINT),
     (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
 )";
@@ -25,7 +25,7 @@ static FIND: LazyLock<String> = LazyLock::new(|| {
             EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
                 AS ignores_sender
         FROM json_each(:named) AS named
-        LEFT JOIN member ON member.id = {ID}
+        LEFT JOIN member ON member.id = {NAMED_MEMBER_ID}
         GROUP BY member.id ORDER BY min(named.key)"
     )
 });
