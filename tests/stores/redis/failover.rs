@@ -29,7 +29,8 @@ async fn sentinels_replace_failed_masters() {
     for replica in replicas {
         group.wait_for(replica, "info replication", REPLICATES).await;
     }
-    // Sentinels ping once a second, and connect to a promoted server first. With a shorter time they would replace it at once.
+    // A sentinel pings once a second, and first connects to a promoted server. After a shorter time without a response it
+    // would replace this server again.
     let watch = format!(
         "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
          sentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\

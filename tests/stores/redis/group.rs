@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use forum_test_support::free_port;
 use forum_test_support::program::{Running, signal};
 use tempfile::TempDir;
+
+use super::until_ok;
 
 /// Processes of Redis on loopback, in one directory.
 pub(crate) struct RedisGroup {
@@ -68,15 +69,13 @@ impl RedisGroup {
 
     /// Waits until the output of a command contains `expected`.
     pub(crate) async fn wait_for(&self, port: u16, command: &str, expected: &str) {
-        let started = Instant::now();
-        loop {
+        until_ok(|| {
             let output = self.run(port, command);
             if output.contains(expected) {
-                return;
+                return Ok(());
             }
-            let is_late = started.elapsed() > Duration::from_secs(30);
-            assert!(!is_late, "{command}: no {expected:?} after 30 s in\n{output}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            Err(format!("{command}: no {expected:?} in\n{output}"))
+        })
+        .await;
     }
 }

@@ -9,9 +9,10 @@ mod tls;
 mod unreachable;
 
 use std::env;
+use std::fmt::Display;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forum_api::rate_limit::{RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, SystemClock};
@@ -50,11 +51,14 @@ async fn remaining(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {
 
 /// Waits until the condition holds.
 async fn until(condition: impl Fn() -> bool) {
-    let wait = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(30), wait).await;
-    assert!(waited.is_ok(), "the condition does not hold after 30 s");
+    until_ok(|| if condition() { Ok(()) } else { Err("the condition does not hold") }).await;
+}
+
+/// Waits until the check succeeds. Panics with its last error after 30 s.
+async fn until_ok<E: Display>(check: impl Fn() -> Result<(), E>) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while let Err(error) = check() {
+        assert!(Instant::now() < deadline, "after 30 s: {error}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
