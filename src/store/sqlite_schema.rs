@@ -31,7 +31,8 @@
 //!
 //! # Migrations
 //!
-//! A host with a migration tool adds the [`migration_scripts`] to its migrations. Another host runs these steps in one transaction that begins with `BEGIN IMMEDIATE`:
+//! A host with a migration tool adds the [`migration_scripts`] to its migrations. Another host runs these steps in one
+//! transaction that begins with `BEGIN IMMEDIATE`:
 //!
 //! 1. the statement of [`Migrations::create_table_sql`];
 //! 2. the query of [`Migrations::applied_sql`], whose rows are pairs of texts;

@@ -779,9 +779,9 @@ fn expected_progress(lease: &Lease, attempts: u32) -> Vec<(DeliveryState, u32)> 
         _ if attempts >= 6 => Dead,
         _ => Retrying,
     };
-    let has_silent = lease.replies.is_empty() || lease.replies.len() < lease.sends as usize;
+    let may_be_unanswered = lease.replies.is_empty() || lease.replies.len() < lease.sends as usize;
     let replies = lease.replies.iter().map(|(reply, _)| Some(*reply));
-    replies.chain(has_silent.then_some(None)).map(|reply| (state(reply), attempts)).collect()
+    replies.chain(may_be_unanswered.then_some(None)).map(|reply| (state(reply), attempts)).collect()
 }
 
 fn delivery_id(request: &SignedRequest) -> DeliveryId {

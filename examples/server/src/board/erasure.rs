@@ -115,8 +115,8 @@ impl ReferenceBoard {
         Ok(done)
     }
 
-    /// Removes the responses to the member, those about removed content, and the member from the responses to others, where
-    /// the requests began before a time. Returns this time.
+    /// Removes the responses to the member, the responses about removed content, and the member from the responses to others.
+    /// Considers only requests that began before the returned time.
     async fn erase_responses(&self, erased: &ErasedMember) -> BoardResult<Timestamp> {
         for batch in erased.batches() {
             loop {

@@ -71,8 +71,8 @@ pub async fn list_posts(
     Output::part_of_list(posts, total)
 }
 
-/// Reads the newest items, as many as are listed, page by page. `read_page` returns the next items before an id, and `id` that
-/// of an item.
+/// Reads the newest items up to the limit, page by page. `read_page` takes an id and a number of rows, and returns the items
+/// before this id, the newest first. `id` returns the id of an item.
 async fn read_pages<T>(
     limit: Limit,
     read_page: impl AsyncFn(i64, i64) -> BoardResult<Vec<T>>,

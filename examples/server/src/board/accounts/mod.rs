@@ -62,6 +62,7 @@ struct UserQueries {
     by_name: &'static str,
 }
 
+/// Reads the first row of the query for the user.
 async fn first<T: Send>(
     connection: &Connection<'_>,
     user: &UserRef,
