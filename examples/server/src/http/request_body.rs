@@ -84,3 +84,44 @@ impl Body for RequestBody {
         self.reading().body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body_util::Empty;
+    use hyper::server::conn::http1;
+    use hyper::service::service_fn;
+    use hyper::{Request, Response};
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_of_a_body_is_awaited_for_a_second() {
+        let (mut client, server) = duplex(1024);
+        let discard = async |request: Request<Incoming>| {
+            let body = RequestBody::new(request.into_body());
+            body.discard().await;
+            assert!(!body.is_complete());
+            Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
+        };
+        let connection =
+            http1::Builder::new().serve_connection(TokioIo::new(server), service_fn(discard));
+        let start = Instant::now();
+        let exchange = async move {
+            client
+                .write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{")
+                .await
+                .unwrap();
+            let mut response = [0; 12];
+            client.read_exact(&mut response).await.unwrap();
+            assert_eq!(response, *b"HTTP/1.1 200");
+            start.elapsed()
+        };
+        let (_, elapsed) = tokio::join!(connection, exchange);
+        assert_eq!(elapsed.as_secs(), 1);
+    }
+}
