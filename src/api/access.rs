@@ -8,10 +8,13 @@ use http::header::AUTHORIZATION;
 
 use crate::error::BackendResult;
 use crate::error_chain::ErrorChain;
-use crate::host::{Caller, OwnerAccess, PresentedToken, RequestInfo};
+use crate::host::{Access, MemberCaller, OwnerAccess, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
-use crate::operation::{ApiError, ApiResult, AuthFailure, Services, require_scope};
+use crate::operation::{
+    ApiError, ApiResult, AuthFailure, ErasedHandler, GuestOrOwner, Handler, Services, TokenOwner,
+    require_scope,
+};
 use crate::scope::Scope;
 use crate::store::TokenStore;
 use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
@@ -38,6 +41,34 @@ pub(crate) struct RequestToken {
     pub(super) record: TokenRecord,
     /// Computes the access of the owner, if the host loaded it together with the token.
     owner_access: Option<OwnerAccess>,
+}
+
+/// The handler of a request's operation, with the token that it needs or accepts.
+pub(crate) enum AuthenticatedHandler<'a> {
+    GuestOrOwner(&'a Arc<dyn ErasedHandler<GuestOrOwner>>, Option<RequestToken>),
+    Owner(&'a Arc<dyn ErasedHandler<TokenOwner>>, RequestToken),
+}
+
+impl<'a> AuthenticatedHandler<'a> {
+    /// Rejects a request without a token to an operation that needs one.
+    pub(crate) fn new(
+        handler: &'a Handler,
+        token: Option<RequestToken>,
+    ) -> Result<Self, AuthFailure> {
+        match (handler, token) {
+            (Handler::GuestOrOwner(handler), token) => Ok(Self::GuestOrOwner(handler, token)),
+            (Handler::Owner(handler), Some(token)) => Ok(Self::Owner(handler, token)),
+            (Handler::Owner(_), None) => Err(AuthFailure::Absent),
+        }
+    }
+
+    /// Returns the token of the request; `None` for the guest.
+    pub(crate) fn token(&self) -> Option<&RequestToken> {
+        match self {
+            Self::GuestOrOwner(_, token) => token.as_ref(),
+            Self::Owner(_, token) => Some(token),
+        }
+    }
 }
 
 /// Returns the token of a request, which can be revoked or expired; `None` without an `authorization` header.
@@ -110,20 +141,25 @@ async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestam
     }
 }
 
-/// Returns the caller with the access that the host's authorizer returns. The library does not cache the access. `scope` is
-/// the scope that a token needs.
-pub(super) async fn resolve_caller(
+/// Returns the guest with the access that the host's authorizer returns.
+pub(super) async fn resolve_guest(
     services: &Services,
-    token: Option<RequestToken>,
+    request: RequestInfo,
+) -> ApiResult<GuestOrOwner> {
+    let access = services.host.authorizer.guest_access(&request).await?;
+    Ok(GuestOrOwner::guest(access, request))
+}
+
+/// Returns the owner of a token with the access that the host's authorizer returns. The library does not cache the
+/// access. `scope` is the scope that the token needs.
+pub(super) async fn resolve_owner(
+    services: &Services,
+    token: RequestToken,
     scope: Option<Scope>,
     request: RequestInfo,
-) -> ApiResult<Caller> {
-    let authorizer = &services.host.authorizer;
-    let Some(RequestToken { record, owner_access }) = token else {
-        let access = authorizer.guest_access(&request).await?;
-        return Ok(Caller::guest(access, request));
-    };
-    let presented = PresentedToken {
+) -> ApiResult<TokenOwner> {
+    let RequestToken { record, owner_access } = token;
+    let token = PresentedToken {
         lookup: record.lookup,
         // Unknown scopes, such as retired ones, have no effect.
         scopes: services.scopes.set(&*record.scopes),
@@ -134,20 +170,20 @@ pub(super) async fn resolve_caller(
         },
     };
     if let Some(scope) = scope {
-        require_scope(Some(&presented), scope)?;
+        require_scope(Some(&token), scope)?;
     }
     let loaded = match owner_access {
         Some(owner_access) => owner_access(&request),
-        None => authorizer.member_access(&record.owner, &request).await?,
+        None => services.host.authorizer.member_access(&record.owner, &request).await?,
     };
     let access = loaded.ok_or(ApiError::OwnerUnavailable)?;
-    Ok(Caller::bearer(record.owner, access, request, presented))
+    Ok(TokenOwner { member: MemberCaller::new(record.owner, access, request), token })
 }
 
 /// Rejects callers who may not see the board while it is offline.
-pub(super) fn require_online(caller: &Caller) -> ApiResult<()> {
-    if caller.access().board_offline {
-        return Err(ApiError::BoardOffline(caller.access().offline_for));
+pub(super) fn require_online(access: &Access) -> ApiResult<()> {
+    if access.board_offline {
+        return Err(ApiError::BoardOffline(access.offline_for));
     }
     Ok(())
 }

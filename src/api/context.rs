@@ -52,8 +52,6 @@ pub(crate) struct RequestContext<'h> {
     pub(crate) charge: Option<RateLimitDecision>,
     /// Charged units; `None` before the first charge.
     pub(crate) charged_units: Option<u32>,
-    /// True while the body is read. A timeout is then a client error.
-    pub(crate) reading_body: bool,
 }
 
 impl<'h> RequestContext<'h> {
@@ -78,7 +76,6 @@ impl<'h> RequestContext<'h> {
             token: None,
             charge: None,
             charged_units: None,
-            reading_body: false,
         }
     }
 

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use http::Method;
 
 use super::inputs::{PostList, SearchList, ThreadList};
-use super::resources::{SubscriptionPath, with_complete_totals};
+use super::resources::{SubscriptionPath, with_complete_totals, with_token};
 use crate::environment::Environment;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
     SearchHit, Subscription, Thread,
 };
-use crate::operation::{Json, Operation, PathSegments, Tag};
+use crate::operation::{Json, Operation, PathSegments, Tag, TokenOwner};
 use crate::scope::Scope;
 
 /// Path of the OpenAPI document, below the base path.
@@ -132,7 +132,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::get("/me", "getMe", Scope::MEMBERS_READ).tag(ME).no_store().on_compact_surface()
             .summary("Returns the token's owner, scopes and expiry.")
             .notes("Call this operation first to check the token.")
-            .ok(board, |b, m: &MemberCaller, (), ()| b.get_me(m), Me::example),
+            .ok(board, |b, owner: &TokenOwner, (), ()| with_token(owner, b.get_me(&owner.member)), Me::example),
         Operation::get("/forums", "listForums", Scope::FORUMS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the forums that the caller can see.")
             .notes("The list has no pages. Each forum has the id of its parent. Parents come before their children.")

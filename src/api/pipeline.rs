@@ -6,19 +6,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::access::{self, RequestToken};
+use super::access::{self, AuthenticatedHandler, RequestToken};
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
 use super::{ApiSettings, response};
-use crate::host::{Caller, RequestEvents};
-use crate::http_util::{LazyBody, OriginalUri, ResponseBody};
+use crate::host::RequestEvents;
+use crate::http_util::{OriginalUri, RequestBody, ResponseBody};
 use crate::metrics::recorder;
 use crate::model::{Expected, PageForm};
 use crate::operation::{
-    ApiError, ApiResponse, ApiResult, AuthFailure, Call, InputError, InputResult, MalformedRequest,
-    Operation, PathSegments, Services, reject_query,
+    AdmittedCaller, ApiError, ApiResponse, ApiResult, Call, GuestOrOwner, InputError, InputResult,
+    MalformedRequest, Operation, OperationSpec, PathSegments, Services, TokenOwner, reject_query,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
@@ -45,6 +45,14 @@ pub(crate) struct ApiInner {
     pub(super) usage: UsageCounters,
 }
 
+/// The operation that a request calls, after steps 1 and 2.
+pub(crate) struct Target<'a> {
+    pub(crate) spec: &'a Arc<OperationSpec>,
+    pub(crate) handler: AuthenticatedHandler<'a>,
+    pub(crate) path: PathSegments<'a>,
+    pub(crate) page_form: PageForm,
+}
+
 /// A request that has no response yet. If the client disconnects, the server drops it; `drop` then logs and counts the
 /// request.
 pub(crate) struct PendingRequest<'a> {
@@ -67,9 +75,10 @@ impl PendingRequest<'_> {
     pub(crate) fn finish(
         mut self,
         outcome: Option<ApiResult<ApiResponse>>,
+        body: &RequestBody,
     ) -> Response<ResponseBody> {
         let Self { api, context, .. } = &self;
-        let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
+        let result = outcome.unwrap_or_else(|| Err(timeout_error(body)));
         let now = api.services.environment.clock.now();
         let response =
             result.unwrap_or_else(|error| api.services.error_response(&error, context.id));
@@ -120,7 +129,7 @@ impl ApiInner {
     pub(super) async fn run_pipeline(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
-        body: LazyBody<'_>,
+        body: &mut RequestBody,
     ) -> ApiResult<ApiResponse> {
         reject_malformed(context.head)?;
 
@@ -137,15 +146,18 @@ impl ApiInner {
         context.is_conditional = spec.is_conditional();
 
         // 2. Authentication
-        let needs_token = operation.handler.needs_token();
-        let token = self.authenticate(context, needs_token).await?;
+        let token = self.authenticate(context).await?;
+        let handler = match AuthenticatedHandler::new(&operation.handler, token) {
+            Ok(handler) => handler,
+            Err(failure) => return Err(self.charge_guest(context, failure.into()).await),
+        };
 
         // 3. Rate limiting
-        self.charge_caller(context, token.as_ref(), spec.cost).await?;
+        self.charge_caller(context, handler.token(), spec.cost).await?;
 
         // 4. to 10.
-        let target = (operation, path, PageForm::Body);
-        self.call(context, token, target, body).await
+        let target = Target { spec, handler, path, page_form: PageForm::Body };
+        self.call(context, target, body).await
     }
 
     /// Runs step 1. Returns `None` for an unknown route.
@@ -154,16 +166,12 @@ impl ApiInner {
         endpoints::match_route(&self.operations, base_path, &head.method, head.uri.path())
     }
 
-    /// Runs step 2. Returns the valid token of a request; `None` for a guest.
+    /// Runs step 2, except that a guest passes. Returns the valid token of a request; `None` for a guest.
     pub(crate) async fn authenticate(
         &self,
         context: &mut RequestContext<'_>,
-        needs_token: bool,
     ) -> ApiResult<Option<RequestToken>> {
         match self.valid_token(context).await {
-            Ok(None) if needs_token => {
-                Err(self.charge_guest(context, AuthFailure::Absent.into()).await)
-            }
             Err(error @ ApiError::Unauthenticated(_)) => {
                 Err(self.charge_guest(context, error).await)
             }
@@ -203,46 +211,68 @@ impl ApiInner {
         Err(ApiError::RateLimited(wait))
     }
 
-    /// Runs steps 4 to 6: scope check, access, online check. `scope` is the scope that a token needs.
+    /// Runs steps 4 to 6 for a guest or the owner of a token: scope check, access, online check. `scope` is the scope
+    /// that a token needs.
     pub(crate) async fn admit(
         &self,
         context: &RequestContext<'_>,
         token: Option<RequestToken>,
         scope: Option<Scope>,
-    ) -> ApiResult<Caller> {
+    ) -> ApiResult<GuestOrOwner> {
+        if let Some(token) = token {
+            return Ok(self.admit_owner(context, token, scope).await?.into());
+        }
         let request = context.request_info(&self.services.environment.random);
-        let caller = access::resolve_caller(&self.services, token, scope, request).await?;
-        access::require_online(&caller)?;
-        Ok(caller)
+        let guest = access::resolve_guest(&self.services, request).await?;
+        access::require_online(guest.access())?;
+        Ok(guest)
+    }
+
+    /// Runs steps 4 to 6 for the owner of a token.
+    async fn admit_owner(
+        &self,
+        context: &RequestContext<'_>,
+        token: RequestToken,
+        scope: Option<Scope>,
+    ) -> ApiResult<TokenOwner> {
+        let request = context.request_info(&self.services.environment.random);
+        let owner = access::resolve_owner(&self.services, token, scope, request).await?;
+        access::require_online(owner.access())?;
+        Ok(owner)
     }
 
     /// Runs steps 4 to 10.
     pub(crate) async fn call(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
-        token: Option<RequestToken>,
-        (operation, path, page_form): (&Operation, PathSegments<'_>, PageForm),
-        body: LazyBody<'_>,
+        target: Target<'_>,
+        body: &mut RequestBody,
     ) -> ApiResult<ApiResponse> {
-        let spec = &operation.spec;
+        let Target { spec, handler, path, page_form } = target;
         if spec.has_side_effects {
             context.events = RequestEvents::of_write();
         }
-        let caller = self.admit(context, token, Some(spec.scope)).await?;
-
-        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
         let call = Call {
             services: &self.services,
             head: context.head,
             id: context.id,
-            reading_body: &mut context.reading_body,
             spec,
             path,
             page_form,
-            caller,
             body,
+            body_limit: self.settings.body_limit,
         };
-        Arc::clone(&operation.handler).call(call).await
+        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
+        match handler {
+            AuthenticatedHandler::GuestOrOwner(handler, token) => {
+                let caller = self.admit(context, token, Some(spec.scope)).await?;
+                Arc::clone(handler).call(call, caller).await
+            }
+            AuthenticatedHandler::Owner(handler, token) => {
+                let owner = self.admit_owner(context, token, Some(spec.scope)).await?;
+                Arc::clone(handler).call(call, owner).await
+            }
+        }
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
@@ -335,8 +365,8 @@ pub(crate) fn reject_malformed(head: &Parts) -> InputResult<()> {
 
 /// Returns the error of a timeout: an error of the client if it occurs while the body is read, otherwise an internal
 /// error.
-fn timeout_error(reading_body: bool) -> ApiError {
-    if reading_body {
+fn timeout_error(body: &RequestBody) -> ApiError {
+    if body.is_reading() {
         return InputError::expected("body", Expected::COMPLETE_BODY_IN_TIME).into();
     }
     ApiError::internal("the request timed out")

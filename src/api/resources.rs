@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::host::{BoardResult, InForum, MemberCaller, ResourceRef, WebUrls};
+use crate::host::{BoardResult, InForum, PresentedToken, ResourceRef, WebUrls};
 use crate::model::{
     CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
     Poll, Post, Rating, SearchHit, Subscription, SubscriptionTarget, SubscriptionTargetKind,
@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::operation::{
     ApiError, ApiResponse, ApiResult, PathParams, PathSegments, Render, RenderContext, Resource,
+    TokenOwner,
 };
 use crate::runtime::BoxFuture;
 use crate::scope::Scope;
@@ -157,21 +158,33 @@ impl Render for Member {
     }
 }
 
-impl Render for OwnAccount {
+/// Result of `getMe`: the account of a token's owner, and the token.
+pub(super) struct TokenAccount {
+    account: OwnAccount,
+    token: PresentedToken,
+}
+
+/// Adds the token to the account that the board returns.
+pub(super) fn with_token<'a>(
+    owner: &'a TokenOwner,
+    account: BoxFuture<'a, BoardResult<OwnAccount>>,
+) -> BoxFuture<'a, BoardResult<TokenAccount>> {
+    Box::pin(
+        async move { Ok(TokenAccount { account: account.await?, token: owner.token.clone() }) },
+    )
+}
+
+impl Render for TokenAccount {
     type Wire = Me;
 
     fn render(self, context: &RenderContext<'_>) -> ApiResult<(Me, ApiResponse)> {
-        let member = context.caller.as_member();
-        let presented = member
-            .and_then(MemberCaller::presented)
-            .ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
-        let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
-        let scopes = presented.scopes.iter().map(|scope| scope.to_string());
+        let PresentedToken { scopes, token, .. } = self.token;
+        let can_read_messages = scopes.contains(Scope::MESSAGES_READ);
         Ok(context.respond(Me {
-            owner: context.linked(self.owner),
-            scopes: scopes.collect(),
-            token: presented.token.clone(),
-            unread_messages: self.unread_messages.filter(|_| can_read_messages),
+            owner: context.linked(self.account.owner),
+            scopes: scopes.iter().map(|scope| scope.to_string()).collect(),
+            token,
+            unread_messages: self.account.unread_messages.filter(|_| can_read_messages),
         }))
     }
 }

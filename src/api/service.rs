@@ -11,7 +11,7 @@ use super::openapi;
 use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
 use crate::host::BackendResult;
-use crate::http_util::{read_body, restore_uri};
+use crate::http_util::{RequestBody, restore_uri};
 use crate::metrics::recorder;
 use crate::model::CLOCK_TOLERANCE;
 #[cfg(feature = "test-util")]
@@ -132,16 +132,16 @@ impl_service!(ForumApi, |service, request| {
     let (mut head, body) = request.into_parts();
     Box::pin(async move {
         restore_uri(&mut head, &*inner.original_uri);
-        let body = pin!(read_body(body, inner.settings.body_limit));
+        let mut body = RequestBody::new(body);
         let mut request = inner.begin(&head);
         let span = request.context.span();
         let response = async {
             let outcome = {
                 // Pinned here, because a future that is passed by value would be stored twice.
-                let steps = pin!(inner.run_pipeline(&mut request.context, body));
+                let steps = pin!(inner.run_pipeline(&mut request.context, &mut body));
                 inner.run(steps).await
             };
-            request.finish(outcome)
+            request.finish(outcome, &body)
         };
         Ok(response.instrument(span).await)
     })

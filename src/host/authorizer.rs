@@ -272,7 +272,7 @@ impl Access {
 
 debug_fields!(Access, |it| visible_forums: it.visible_forums, board_offline: it.board_offline);
 
-/// Set of the forums that a caller can see.
+/// Set of the forums that a caller can see. Cloning is cheap.
 #[derive(Clone)]
 #[doc(alias = "acl")]
 pub struct VisibleForums(ForumSet);
@@ -280,8 +280,8 @@ pub struct VisibleForums(ForumSet);
 #[derive(Clone)]
 enum ForumSet {
     All,
-    Ids(HashSet<ForumId>),
-    Except(HashSet<ForumId>),
+    Ids(Arc<HashSet<ForumId>>),
+    Except(Arc<HashSet<ForumId>>),
     Predicate(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
 }
 
@@ -301,7 +301,7 @@ impl VisibleForums {
 
     /// Returns the set of the forums with these ids.
     pub fn from_ids(forums: impl IntoIterator<Item = ForumId>) -> Self {
-        Self(ForumSet::Ids(forums.into_iter().collect()))
+        Self(ForumSet::Ids(Arc::new(forums.into_iter().collect())))
     }
 
     /// Returns the set of all forums except those with these ids, for boards with many open forums and few hidden ones.
@@ -319,7 +319,7 @@ impl VisibleForums {
     /// assert!(forums.contains(&ForumId::from(8)));
     /// ```
     pub fn all_except(forums: impl IntoIterator<Item = ForumId>) -> Self {
-        Self(ForumSet::Except(forums.into_iter().collect()))
+        Self(ForumSet::Except(Arc::new(forums.into_iter().collect())))
     }
 
     /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list the

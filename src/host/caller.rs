@@ -62,16 +62,6 @@ impl Caller {
     pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
         extension(self.access())
     }
-
-    /// Creates the caller of a request with a token.
-    pub(crate) fn bearer(
-        user_id: UserId,
-        access: Access,
-        request: RequestInfo,
-        presented: PresentedToken,
-    ) -> Self {
-        Self::Member(MemberCaller { user_id, access, request, presented: Some(presented) })
-    }
 }
 
 impl From<MemberCaller> for Caller {
@@ -86,7 +76,6 @@ pub struct MemberCaller {
     user_id: UserId,
     access: Access,
     request: RequestInfo,
-    presented: Option<PresentedToken>,
 }
 
 /// Token of a request.
@@ -98,9 +87,9 @@ pub(crate) struct PresentedToken {
 }
 
 impl MemberCaller {
-    /// Creates the caller of a web form, which has no token, so that the form can run the same command as the API.
+    /// Creates the caller of a command. A web form can thus run the same command as the API.
     pub fn new(user_id: UserId, access: Access, request: RequestInfo) -> Self {
-        Self { user_id, access, request, presented: None }
+        Self { user_id, access, request }
     }
 
     /// Returns the member's id.
@@ -116,10 +105,6 @@ impl MemberCaller {
     /// Returns the id, client address, token lookup, user agent and time of the request.
     pub fn request(&self) -> &RequestInfo {
         &self.request
-    }
-
-    pub(crate) fn presented(&self) -> Option<&PresentedToken> {
-        self.presented.as_ref()
     }
 
     /// Returns the value that the host's [`Authorizer`](super::Authorizer) attached with [`Access::with_extension`].

@@ -16,7 +16,7 @@ pub(crate) use form::{form_decode, form_pairs, percent_decode};
 #[cfg(any(feature = "panel", feature = "reference"))]
 pub(crate) use page::{Content, page_headers, respond};
 pub(crate) use request::{
-    BodyError, LazyBody, OriginalUri, is_json, loggable_path, no_original_uri, parse_base_path,
-    read_body, restore_uri, retry_after,
+    BodyError, OriginalUri, RequestBody, is_json, loggable_path, no_original_uri, parse_base_path,
+    restore_uri, retry_after,
 };
 pub use response::ResponseBody;

@@ -1,7 +1,6 @@
 //! Requests: original URI, paths and body.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -9,6 +8,7 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use http_body::Body;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::build_error::BuildError;
@@ -62,7 +62,7 @@ pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
     media_type.eq_ignore_ascii_case(b"application/json")
 }
 
-/// Error of [`read_body`].
+/// Error of [`RequestBody::read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error("the body is longer than the limit")]
@@ -71,23 +71,55 @@ pub(crate) enum BodyError {
     Incomplete,
 }
 
-/// A [`read_body`] future. Nothing is read before it is polled.
-pub(crate) type LazyBody<'a> = Pin<&'a mut (dyn Future<Output = Result<Bytes, BodyError>> + Send)>;
+/// Body of a request, before a step reads it.
+///
+/// The caller of the steps owns it, because a timeout drops the steps: afterwards [`is_reading`](Self::is_reading) shows
+/// whether they waited for the client.
+pub(crate) struct RequestBody {
+    body: UnsyncBoxBody<Bytes, io::Error>,
+    /// Length in bytes; `None` if it is unknown before the body is read.
+    #[cfg(feature = "mcp")]
+    pub(crate) len: Option<u64>,
+    is_reading: bool,
+}
 
-/// Reads a whole body of at most `limit` bytes.
-pub(crate) async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
-where
-    B: Body + Send + 'static,
-    B::Data: Buf + Send,
-    B::Error: Into<BoxError>,
-{
-    match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLong),
-        Err(error) => {
-            tracing::debug!(error, "request body incomplete");
-            Err(BodyError::Incomplete)
+impl RequestBody {
+    pub(crate) fn new<B>(body: B) -> Self
+    where
+        B: Body + Send + 'static,
+        B::Data: Buf + Send,
+        B::Error: Into<BoxError>,
+    {
+        #[cfg(feature = "mcp")]
+        let len = body.size_hint().exact();
+        let copy = |mut data: B::Data| data.copy_to_bytes(data.remaining());
+        let body = body.map_frame(move |frame| frame.map_data(copy)).map_err(io::Error::other);
+        Self {
+            body: body.boxed_unsync(),
+            #[cfg(feature = "mcp")]
+            len,
+            is_reading: false,
         }
+    }
+
+    /// Reads the whole body of at most `limit` bytes.
+    pub(crate) async fn read(&mut self, limit: usize) -> Result<Bytes, BodyError> {
+        self.is_reading = true;
+        let result = Limited::new(&mut self.body, limit).collect().await;
+        self.is_reading = false;
+        match result {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLong),
+            Err(error) => {
+                tracing::debug!(error, "request body incomplete");
+                Err(BodyError::Incomplete)
+            }
+        }
+    }
+
+    /// Returns `true` if [`read`](Self::read) waits for the body, or was dropped while it waited.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.is_reading
     }
 }
 

@@ -1,6 +1,5 @@
 //! The tower service.
 
-use std::future::ready;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +9,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
+use http_body_util::Full;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -21,17 +21,20 @@ use super::protocol::{self, Description, Era};
 use super::schema::Document;
 use super::tool::Tool;
 use crate::api::ForumApi;
+use crate::api::access::AuthenticatedHandler;
 use crate::api::context::RequestContext;
 use crate::api::endpoints::Route;
-use crate::api::pipeline::reject_malformed;
+use crate::api::pipeline::{Target, reject_malformed};
 use crate::api::response::{X_ERROR_FIELD, X_ERROR_REASON};
 use crate::build_error::BuildError;
-use crate::host::{BoxError, Caller};
+use crate::host::PresentedToken;
 use crate::http_util::origin::sent_origin;
-use crate::http_util::{BodyError, ResponseBody, read_body};
+use crate::http_util::{BodyError, RequestBody, ResponseBody};
 use crate::model::{ErrorBody, ErrorObject, Expected, PageForm};
 use crate::operation::extract::value::{has_half_pair, has_too_many_values, require_json};
-use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy, InputError};
+use crate::operation::{
+    AdmittedCaller, ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy, InputError,
+};
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
@@ -94,6 +97,7 @@ debug_fields!(McpServer, |it| tools: it.0.tools.len(), origins: it.0.origins);
 impl_service!(McpServer, |service, request| {
     let server = Arc::clone(&service.0);
     let (head, body) = request.into_parts();
+    let mut body = RequestBody::new(body);
     Box::pin(async move {
         let call_head = OnceLock::new();
         let mut called = None;
@@ -102,10 +106,11 @@ impl_service!(McpServer, |service, request| {
         let work = async {
             let outcome = {
                 // Pinned here, because a future that is passed by value would be stored twice.
-                let steps = pin!(server.run(&mut request.context, body, &call_head, &mut called));
+                let steps =
+                    pin!(server.run(&mut request.context, &mut body, &call_head, &mut called));
                 server.api.0.run(steps).await
             };
-            request.finish(outcome)
+            request.finish(outcome, &body)
         };
         let mut response = work.instrument(span).await;
         Ok(match (called, response.status()) {
@@ -154,18 +159,13 @@ impl Server {
     ///
     /// If the message calls a tool, `call_head` becomes the head of the request to the API, and `called` the id and the
     /// era of the message.
-    async fn run<'h, B>(
+    async fn run<'h>(
         &self,
         context: &mut RequestContext<'h>,
-        body: B,
+        body: &mut RequestBody,
         call_head: &'h OnceLock<Parts>,
         called: &mut Option<(Box<RawValue>, Era)>,
-    ) -> ApiResult<ApiResponse>
-    where
-        B: http_body::Body + Send + 'static,
-        B::Data: bytes::Buf + Send,
-        B::Error: Into<BoxError>,
-    {
+    ) -> ApiResult<ApiResponse> {
         reject_malformed(context.head)?;
         let api = &self.api.0;
         context.route = Some(ROUTE);
@@ -178,8 +178,8 @@ impl Server {
             };
             return Ok(response(status, Bytes::from_static(text.as_bytes())));
         }
-        let token = api.authenticate(context, false).await?;
-        let len = body.size_hint().exact();
+        let token = api.authenticate(context).await?;
+        let len = body.len;
         let limit = match token {
             None => MAX_ENVELOPE,
             Some(_) => api.settings.body_limit.saturating_add(MAX_ENVELOPE),
@@ -190,13 +190,7 @@ impl Server {
         let is_short = token.is_none() || is_too_long || is_within(MAX_ENVELOPE);
         let units = if is_short { 1 } else { 2 };
         api.charge_caller(context, token.as_ref(), units).await?;
-        let body = if is_too_long {
-            Err(BodyError::TooLong)
-        } else {
-            context.reading_body = true;
-            read_body(body, limit).await
-        };
-        context.reading_body = false;
+        let body = if is_too_long { Err(BodyError::TooLong) } else { body.read(limit).await };
         match self.work(context.head, body) {
             Work::Respond(status, body) => {
                 api.admit(context, token, None).await?;
@@ -204,7 +198,7 @@ impl Server {
             }
             Work::ListTools(id, era) => {
                 let caller = api.admit(context, token, None).await?;
-                Ok(response(StatusCode::OK, self.tools(&id, era, &caller)))
+                Ok(response(StatusCode::OK, self.tools(&id, era, caller.token())))
             }
             Work::Refuse(tool, error, id, era) => {
                 *called = Some((id, era));
@@ -224,18 +218,14 @@ impl Server {
                 context.route = Some(operation.spec.path);
                 context.operation = Some(operation.spec.id);
                 context.cache_policy = operation.spec.cache_policy;
-                if token.is_none() && operation.handler.needs_token() {
-                    return Err(AuthFailure::Absent.into());
-                }
+                let handler = AuthenticatedHandler::new(&operation.handler, token)?;
                 let rest = operation.spec.cost.saturating_sub(units);
                 if rest > 0 {
-                    api.charge_caller(context, token.as_ref(), rest).await?;
+                    api.charge_caller(context, handler.token(), rest).await?;
                 }
-                let is_too_long = body.len() > api.settings.body_limit;
-                let body =
-                    pin!(ready(if is_too_long { Err(BodyError::TooLong) } else { Ok(body) }));
-                let target = (operation, path, PageForm::ToolResult);
-                api.call(context, token, target, body).await
+                let page_form = PageForm::ToolResult;
+                let target = Target { spec: &operation.spec, handler, path, page_form };
+                api.call(context, target, &mut RequestBody::new(Full::new(body))).await
             }
         }
     }
@@ -356,12 +346,12 @@ impl Server {
         }
     }
 
-    /// Returns the tools that the caller can call.
-    fn tools(&self, id: &RawValue, era: Era, caller: &Caller) -> Bytes {
+    /// Returns the tools that the owner of a token can call; `None` for the guest.
+    fn tools(&self, id: &RawValue, era: Era, token: Option<&PresentedToken>) -> Bytes {
         let tools: Vec<_> = self
             .tools
             .iter()
-            .filter(|tool| tool.is_permitted(caller))
+            .filter(|tool| tool.is_permitted(token))
             .map(|tool| tool.definition.as_str())
             .collect();
         let fields = self.description.list_fields(era);

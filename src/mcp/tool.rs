@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::Document;
 use crate::build_error::BuildError;
-use crate::host::{Caller, MemberCaller};
+use crate::host::PresentedToken;
 use crate::operation::{Operation, OperationSpec};
 use crate::scope::Scope;
 
@@ -84,9 +84,9 @@ impl Tool {
         has_argument(&self.input, name)
     }
 
-    /// Returns `true` if scopes and token permit the caller to call the tool.
-    pub(super) fn is_permitted(&self, caller: &Caller) -> bool {
-        match caller.as_member().and_then(MemberCaller::presented) {
+    /// Returns `true` if a token permits to call the tool; `None` for the guest.
+    pub(super) fn is_permitted(&self, token: Option<&PresentedToken>) -> bool {
+        match token {
             Some(token) => token.scopes.contains(self.scope),
             None => !self.needs_token,
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 
-use super::call::{HandlerFn, Signature, TypedHandler};
+use super::call::{CallerOf, HandlerFn, Signature, TypedHandler};
+use super::handler::AdmittedCaller;
 use super::operation::Operation;
 use super::output::Output;
 use super::spec::{CachePolicy, OperationSpec, Tag};
@@ -187,14 +188,7 @@ impl OperationBuilder {
         status: StatusCode,
         example: fn() -> <F::Output as Output>::Body,
     ) -> Operation {
-        Operation {
-            spec: Arc::new(self.0),
-            handler: Arc::new(TypedHandler {
-                service: Arc::clone(service),
-                function,
-                status,
-                example,
-            }),
-        }
+        let handler = TypedHandler { service: Arc::clone(service), function, status, example };
+        Operation { spec: Arc::new(self.0), handler: CallerOf::<F>::handler(Arc::new(handler)) }
     }
 }

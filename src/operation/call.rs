@@ -12,56 +12,22 @@ use super::checks;
 use super::error::{ApiError, ApiResult};
 use super::extract::error::{InputError, InputResult};
 use super::extract::value::{self, InputValue};
+use super::handler::{AdmittedCaller, AdmittedOf, Call, CallerKind, caller_of};
 use super::idempotency;
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
 use super::output::{Output, Render, RenderContext};
-use super::path::{PathParams, PathSegments};
+use super::path::PathParams;
 use super::response::ApiResponse;
 use super::services::Services;
 use super::spec::OperationSpec;
-use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef, WebUrls};
-use crate::http_util::LazyBody;
-use crate::model::{Expected, PageForm};
+use crate::host::{BoardError, BoardResult, RequestId, ResourceRef, WebUrls};
+use crate::model::Expected;
 use crate::runtime::BoxFuture;
 use crate::store::{BeginOutcome, IdempotentRequest};
 use crate::task::{catch_panic, spawn_and_join};
 
 /// Capacity in bytes of a new body. Most resources have shorter ones.
 const INITIAL_CAPACITY: usize = 1024;
-
-/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
-/// trait.
-pub trait CallerKind: private::Caller + Sync + Send + 'static {
-    /// `true` if a request without a token is refused with 401.
-    const NEEDS_TOKEN: bool;
-
-    /// Returns the caller in this type; `None` for a guest if the type needs a token.
-    fn from_caller(caller: &Caller) -> Option<&Self>;
-}
-
-mod private {
-    pub trait Caller {}
-}
-
-impl private::Caller for Caller {}
-
-impl private::Caller for MemberCaller {}
-
-impl CallerKind for Caller {
-    const NEEDS_TOKEN: bool = false;
-
-    fn from_caller(caller: &Caller) -> Option<&Self> {
-        Some(caller)
-    }
-}
-
-impl CallerKind for MemberCaller {
-    const NEEDS_TOKEN: bool = true;
-
-    fn from_caller(caller: &Caller) -> Option<&Self> {
-        caller.as_member()
-    }
-}
 
 /// Function that runs an operation: takes the host's service, the caller, the path variables and the
 /// [`Input`](super::Input), and returns an [`Output`](super::Output).
@@ -111,26 +77,15 @@ where
     }
 }
 
+/// The caller that steps 2 to 6 determine for a handler of type `F`.
+pub(super) type CallerOf<F> = AdmittedOf<<F as Signature>::Caller>;
+
 /// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
 pub(crate) struct TypedHandler<F: Signature> {
     pub(crate) service: Arc<F::Service>,
     pub(crate) function: F,
     pub(crate) status: StatusCode,
     pub(crate) example: fn() -> <F::Output as Output>::Body,
-}
-
-/// A request that passed steps 1 to 6.
-pub(crate) struct Call<'a> {
-    pub(crate) services: &'a Arc<Services>,
-    pub(crate) head: &'a Parts,
-    pub(crate) id: RequestId,
-    /// True while the body is read. A timeout is then a client error.
-    pub(crate) reading_body: &'a mut bool,
-    pub(crate) spec: &'a Arc<OperationSpec>,
-    pub(crate) path: PathSegments<'a>,
-    pub(crate) page_form: PageForm,
-    pub(crate) caller: Caller,
-    pub(crate) body: LazyBody<'a>,
 }
 
 impl Call<'_> {
@@ -142,12 +97,13 @@ impl Call<'_> {
     pub(crate) async fn run<F: Signature>(
         self,
         handler: Arc<TypedHandler<F>>,
+        caller: CallerOf<F>,
     ) -> ApiResult<ApiResponse> {
-        let Self { services, head, id, reading_body, spec, path, page_form, caller, body } = self;
+        let Self { services, head, id, spec, path, page_form, body, body_limit } = self;
         let path = F::Path::decode(&path, &spec.variables).ok_or(ApiError::NotFound)?;
         let decode = DecodeContext {
             head,
-            owner: caller.user_id().filter(|_| F::Caller::NEEDS_TOKEN),
+            owner: caller.list_owner(),
             page_form,
             extra_types: &services.extra_types,
             since_overlap: services.environment.since_overlap,
@@ -162,12 +118,13 @@ impl Call<'_> {
             Source::Body => {
                 reject_query(head)?;
                 let key = check_headers(head, spec)?;
-                let bytes = read_body(head, body, reading_body).await?;
+                value::require_json(&head.headers)?;
+                let bytes = body.read(body_limit).await.map_err(InputError::from)?;
                 let input = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
                 (input, key, bytes)
             }
         };
-        let token = caller.as_member().and_then(MemberCaller::presented);
+        let token = caller.token();
         if let Some(scope) = input.required_scope() {
             checks::require_scope(token, scope)?;
         }
@@ -206,24 +163,11 @@ fn reject_conditions(headers: &HeaderMap) -> InputResult<()> {
     }
 }
 
-/// Reads the body of a request whose parameters are in the body.
-async fn read_body(
-    head: &Parts,
-    body: LazyBody<'_>,
-    reading_body: &mut bool,
-) -> InputResult<Bytes> {
-    value::require_json(&head.headers)?;
-    *reading_body = true;
-    let bytes = body.await?;
-    *reading_body = false;
-    Ok(bytes)
-}
-
 /// A call whose input is decoded. Its methods borrow it, because each future that holds it would store it twice.
 struct Execution<F: Signature> {
     handler: Arc<TypedHandler<F>>,
     spec: Arc<OperationSpec>,
-    caller: Caller,
+    caller: CallerOf<F>,
     /// Key and hash of the request; `None` without an idempotency key.
     request: Option<IdempotentRequest>,
     id: RequestId,
@@ -280,16 +224,16 @@ impl<F: Signature> Execution<F> {
         web_urls: &WebUrls,
     ) -> ApiResult<ApiResponse> {
         let handler = &self.handler;
-        let caller = F::Caller::from_caller(&self.caller)
-            .ok_or_else(|| ApiError::internal("a guest passed the authentication"))?;
         let context = RenderContext {
-            caller: &self.caller,
+            access: self.caller.access(),
+            is_guest: self.caller.token().is_none(),
             cursor_scope: input.cursor_scope(),
             operation_id: self.spec.id,
             status: handler.status,
             names_member: matches!(path.resource(), ResourceRef::Member(_)),
             web_urls,
         };
+        let caller = caller_of::<F::Caller>(&self.caller);
         let result = handler.function.call(&handler.service, caller, path, input).await.map_err(
             |error| match error {
                 // The board used `?` to convert an id of the body.

@@ -2,7 +2,8 @@
 //! 10).
 
 use super::error::{ApiError, ApiResult};
-use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
+use super::handler::AdmittedCaller;
+use crate::host::{Access, Board, BoardError, PresentedToken, ResourceRef};
 use crate::model::ForumId;
 use crate::scope::Scope;
 use crate::store::ResourceIds;
@@ -17,8 +18,8 @@ pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Api
 
 /// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board
 /// must not return such a result.
-pub(crate) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
-    let is_visible = caller.access().visible_forums.contains(forum);
+pub(crate) fn can_see(access: &Access, forum: &ForumId, operation_id: &str) -> bool {
+    let is_visible = access.visible_forums.contains(forum);
     if !is_visible {
         tracing::warn!(
             command = operation_id,
@@ -34,7 +35,7 @@ pub(crate) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> b
 /// Looks up a forum in the caller's access. Another resource is checked by the forum that the board returns for it.
 pub(crate) async fn require_visible(
     board: &dyn Board,
-    caller: &Caller,
+    caller: &impl AdmittedCaller,
     resource: ResourceRef<'_>,
     operation_id: &str,
 ) -> ApiResult<()> {
@@ -42,8 +43,8 @@ pub(crate) async fn require_visible(
         ResourceRef::Global | ResourceRef::Member(_) => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
         resource => {
-            let forum = board.containing_forum(caller, resource).await?;
-            can_see(caller, &forum, operation_id)
+            let forum = board.containing_forum(&caller.to_caller(), resource).await?;
+            can_see(caller.access(), &forum, operation_id)
         }
     };
     if is_visible { Ok(()) } else { Err(ApiError::NotFound) }
@@ -53,7 +54,7 @@ pub(crate) async fn require_visible(
 /// the board for a forum only if the caller's access may contain ids that no forum has.
 pub(crate) async fn require_exists(
     board: &dyn Board,
-    caller: &Caller,
+    caller: &impl AdmittedCaller,
     resource: ResourceRef<'_>,
 ) -> ApiResult<()> {
     let is_known = match resource {
@@ -61,7 +62,7 @@ pub(crate) async fn require_exists(
         ResourceRef::Forum(_) => !caller.access().visible_forums.has_unknown_ids(),
         _ => true,
     };
-    let exists = is_known || board.exists(caller, resource).await?;
+    let exists = is_known || board.exists(&caller.to_caller(), resource).await?;
     if exists { Ok(()) } else { Err(ApiError::NotFound) }
 }
 
@@ -71,12 +72,12 @@ pub(crate) async fn require_exists(
 /// the board returns `NotImplemented`, only the forum is checked.
 pub(crate) async fn require_replay_visible(
     board: &dyn Board,
-    caller: &Caller,
+    caller: &impl AdmittedCaller,
     resource: ResourceRef<'_>,
     stored: &ResourceIds,
 ) -> ApiResult<()> {
     let is_member = matches!(resource, ResourceRef::Member(_));
-    if is_member && !board.exists(caller, resource).await? {
+    if is_member && !board.exists(&caller.to_caller(), resource).await? {
         return Err(ApiError::NotFound);
     }
     let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
@@ -91,7 +92,7 @@ pub(crate) async fn require_replay_visible(
         (Some(thread), None) => ResourceRef::Thread(thread),
         (None, _) => return Ok(()),
     };
-    match board.containing_forum(caller, created).await {
+    match board.containing_forum(&caller.to_caller(), created).await {
         Ok(forum) if sees(&forum) => Ok(()),
         Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
         Err(BoardError::NotImplemented) => Ok(()),

@@ -18,6 +18,7 @@ pub(crate) mod error_messages;
 mod extra;
 pub(crate) mod extract;
 mod field_names;
+mod handler;
 mod idempotency;
 mod input;
 mod null_fields;
@@ -32,8 +33,7 @@ mod spec;
 mod validate;
 
 pub use builder::OperationBuilder;
-pub(crate) use call::Call;
-pub use call::{CallerKind, HandlerFn};
+pub use call::HandlerFn;
 pub(crate) use checks::require_scope;
 pub(crate) use error::{ApiError, ApiResult, AuthFailure, MalformedRequest};
 pub(crate) use error_messages::{ErrorMessages, Language};
@@ -41,6 +41,10 @@ pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
+pub use handler::CallerKind;
+pub(crate) use handler::{
+    AdmittedCaller, Call, ErasedHandler, GuestOrOwner, Handler, OperationSchemas, TokenOwner,
+};
 #[cfg(feature = "mcp")]
 pub(crate) use idempotency::is_key;
 #[cfg(feature = "webhooks")]
@@ -50,7 +54,6 @@ pub(crate) use input::{
     Decode, DecodeContext, InputSchema, LIMIT, ScopedField, Source, reject_query,
 };
 pub use operation::Operation;
-pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};
 pub(crate) use output::{Render, RenderContext};
 pub(crate) use pagination::AFTER;

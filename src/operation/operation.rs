@@ -4,13 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::StatusCode;
-use schemars::{Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use schemars::SchemaGenerator;
+use serde_json::json;
 
-use super::call::{Call, CallerKind, Signature, TypedHandler};
+use super::call::{CallerOf, Signature, TypedHandler};
 use super::error::ApiResult;
 use super::extra::ExtraTypes;
-use super::input::{Decode, InputSchema, Source};
+use super::handler::{Call, ErasedHandler, Handler, OperationSchemas};
+use super::input::Decode;
+#[cfg(feature = "conformance")]
+use super::input::InputSchema;
 use super::output::{Output, Render};
 use super::path::PathParams;
 use super::response::ApiResponse;
@@ -89,7 +92,7 @@ use crate::runtime::BoxFuture;
 #[derive(Clone)]
 pub struct Operation {
     pub(crate) spec: Arc<OperationSpec>,
-    pub(crate) handler: Arc<dyn Handler>,
+    pub(crate) handler: Handler,
 }
 
 impl Operation {
@@ -109,44 +112,7 @@ impl fmt::Debug for Operation {
     }
 }
 
-/// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
-pub(crate) struct OperationSchemas {
-    pub(crate) path_params: Vec<(String, Schema)>,
-    pub(crate) source: Source,
-    pub(crate) input: InputSchema,
-    /// `true` if the input and the result are those of a list, or neither is.
-    pub(crate) is_list_complete: bool,
-    /// `true` if the result is a 404 for a caller who cannot see its forum.
-    pub(crate) is_in_forum: bool,
-    pub(crate) output: Schema,
-    pub(crate) output_example: Value,
-    /// Statuses of successful responses.
-    pub(crate) statuses: Vec<StatusCode>,
-    /// Headers that the result adds.
-    pub(crate) headers: Vec<&'static str>,
-}
-
-/// A [`TypedHandler`] with its types erased.
-pub(crate) trait Handler: Send + Sync {
-    fn needs_token(&self) -> bool;
-
-    fn describe(
-        &self,
-        spec: &OperationSpec,
-        extra_types: &ExtraTypes,
-        inputs: &mut SchemaGenerator,
-        outputs: &mut SchemaGenerator,
-    ) -> OperationSchemas;
-
-    /// Runs steps 7 to 10.
-    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, ApiResult<ApiResponse>>;
-}
-
-impl<F: Signature> Handler for TypedHandler<F> {
-    fn needs_token(&self) -> bool {
-        F::Caller::NEEDS_TOKEN
-    }
-
+impl<F: Signature> ErasedHandler<CallerOf<F>> for TypedHandler<F> {
     fn describe(
         &self,
         spec: &OperationSpec,
@@ -170,8 +136,12 @@ impl<F: Signature> Handler for TypedHandler<F> {
         }
     }
 
-    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, ApiResult<ApiResponse>> {
-        Box::pin(call.run(self))
+    fn call(
+        self: Arc<Self>,
+        call: Call<'_>,
+        caller: CallerOf<F>,
+    ) -> BoxFuture<'_, ApiResult<ApiResponse>> {
+        Box::pin(call.run(self, caller))
     }
 }
 

@@ -13,7 +13,7 @@ use super::checks::can_see;
 use super::error::{ApiError, ApiResult};
 use super::pagination;
 use super::response::ApiResponse;
-use crate::host::{Caller, CreateOutcome, HasForum, InForum, Linked, ResourceRef, WebUrls};
+use crate::host::{Access, CreateOutcome, HasForum, InForum, Linked, ResourceRef, WebUrls};
 use crate::model::{CursorPage, CursorScope, ForumId, Page, ThreadId};
 use crate::store::ResourceIds;
 
@@ -119,9 +119,10 @@ pub trait Render: Send + Sized + 'static {
     }
 }
 
-/// The caller and the list for which a result is rendered.
+/// The access of the caller and the list for which a result is rendered.
 pub(crate) struct RenderContext<'a> {
-    pub(crate) caller: &'a Caller,
+    pub(crate) access: &'a Access,
+    pub(crate) is_guest: bool,
     /// The list that cursors belong to; `None` for an operation that is not a list.
     pub(crate) cursor_scope: Option<CursorScope>,
     pub(crate) operation_id: &'static str,
@@ -167,7 +168,7 @@ impl RenderContext<'_> {
     }
 
     pub(crate) fn can_see(&self, forum: &ForumId) -> bool {
-        can_see(self.caller, forum, self.operation_id)
+        can_see(self.access, forum, self.operation_id)
     }
 
     /// Rejects a result from a forum that the caller cannot see.
@@ -177,12 +178,10 @@ impl RenderContext<'_> {
 
     /// Rejects a result about a member for a guest who sees no forum: such a guest sees no member either.
     pub(crate) fn require_visible_members(&self) -> ApiResult<()> {
-        match self.caller {
-            Caller::Guest { access, .. } if access.visible_forums.is_empty() => {
-                Err(ApiError::NotFound)
-            }
-            _ => Ok(()),
+        if self.is_guest && self.access.visible_forums.is_empty() {
+            return Err(ApiError::NotFound);
         }
+        Ok(())
     }
 
     /// Removes the items of hidden forums from a page.
@@ -196,7 +195,7 @@ impl RenderContext<'_> {
             }
             visible.as_ref() == Some(forum)
         });
-        if self.caller.access().visible_forums.is_empty() {
+        if self.access.visible_forums.is_empty() {
             page.next = None; // contains the sort key of a hidden item, and no page has visible items
         }
         page

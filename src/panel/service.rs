@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response};
 use tracing::Instrument;
@@ -17,27 +16,14 @@ use super::router::{self, PanelRoute, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::RequestId;
-use crate::http_util::{BodyError, ResponseBody, loggable_path, read_body, restore_uri};
+use crate::http_util::{RequestBody, ResponseBody, loggable_path, restore_uri};
 use crate::metrics::recorder;
-use crate::runtime::BoxFuture;
 use crate::task::{catch_panic, spawn_and_join, timeout};
-
-/// Reads the body when polled. Only forms read it.
-type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
-
-/// State of a request that the error page depends on.
-#[derive(Default)]
-struct Progress {
-    /// Set once the visitor is known to be an administrator. The error page then has navigation.
-    context: Option<Arc<PageContext>>,
-    /// True while the form is read. A timeout is then a client error.
-    reading_form: bool,
-}
 
 impl_service!(Panel, |service, request| {
     let panel = Arc::clone(&service.0);
     let (mut head, body) = request.into_parts();
-    let body = Box::pin(read_body(body, panel.settings.body_limit));
+    let body = RequestBody::new(body);
     Box::pin(async move {
         restore_uri(&mut head, &*panel.original_uri);
         let method = recorder::method_label(&head.method);
@@ -54,23 +40,24 @@ impl PanelInner {
     async fn handle(
         self: Arc<Self>,
         head: &Parts,
-        body: UnreadBody,
+        mut body: RequestBody,
         id: RequestId,
         route: Option<&'static str>,
     ) -> Response<ResponseBody> {
-        let mut progress = Progress::default();
-        let pipeline = self.run_pipeline(head, body, &mut progress);
+        // Set once the visitor is known to be an administrator. The error page then has navigation.
+        let mut page_context = None;
+        let pipeline = self.run_pipeline(head, &mut body, &mut page_context);
         let limit = self.settings.request_timeout;
         let result = timeout(&*self.environment.runtime, limit, catch_panic(pipeline)).await;
         let timed_out = || {
-            if progress.reading_form {
+            if body.is_reading() {
                 Err(PanelError::BadForm)
             } else {
                 Err(PanelError::internal("the request timed out"))
             }
         };
         // With navigation if the visitor is an administrator.
-        let document = |title: &str, text: &str| match &progress.context {
+        let document = |title: &str, text: &str| match &page_context {
             Some(context) => context.error_document(title, text),
             None => bare_document(&self.settings, title, text),
         };
@@ -93,8 +80,8 @@ impl PanelInner {
     async fn run_pipeline(
         self: &Arc<Self>,
         head: &Parts,
-        body: UnreadBody,
-        progress: &mut Progress,
+        body: &mut RequestBody,
+        page_context: &mut Option<Arc<PageContext>>,
     ) -> PageResult {
         let below = self.path_below_base(head).ok_or(PanelError::NotFound)?;
         if let Some(asset) = PageResponse::asset(below, &self.style) {
@@ -125,7 +112,7 @@ impl PanelInner {
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
             now: self.environment.clock.now(),
         });
-        progress.context = Some(Arc::clone(&context));
+        *page_context = Some(Arc::clone(&context));
         let (route, _) = found.ok_or(PanelError::NotFound)?;
         let handler = match route.handler {
             RouteHandler::Get(handler) => return handler(&context).await,
@@ -134,9 +121,7 @@ impl PanelInner {
         if !is_same_origin_form(head, &self.environment.public_origin) {
             return Err(PanelError::Forbidden);
         }
-        progress.reading_form = true;
-        let body = body.await;
-        progress.reading_form = false;
+        let body = body.read(self.settings.body_limit).await;
         let form = parse_form(body, &context.session)?;
         let write = async move { handler(&context, form).await };
         // The write completes even if the client disconnects.
