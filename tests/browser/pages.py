@@ -10,6 +10,7 @@ from panel import (
     arrived,
     delivery_becomes,
     fill_in_token,
+    follow,
     go,
     reason,
     revealed,
@@ -76,16 +77,16 @@ def token(page: Page, server: Server, name: str, text: str) -> None:
     fill_in_token(page, server.password, label=text[:100])
     send(page, "Create token", 200)
     check_page(page, "tokens-issued")
-    page.get_by_role("link", name="Page of this token").click()
+    follow(page.get_by_role("link", name="Page of this token"))
     check_page(page, f"token-{name}")
-    page.get_by_role("link", name="Revoke", exact=True).click()
+    follow(page.get_by_role("link", name="Revoke", exact=True))
     check_page(page, f"token-revoke-{name}")
 
 
 def endpoint(page: Page, server: Server, receiver: Receiver, name: str, text: str) -> None:
     """A rejected form keeps its values. A delivery shows the response of the receiver."""
     go(page, "/panel/webhooks")
-    page.get_by_role("link", name="Add an endpoint").click()
+    follow(page.get_by_role("link", name="Add an endpoint"))
     check_page(page, "webhooks-new")
     for field in ("URL", "Owner"):
         page.get_by_label(field, exact=True).fill(text)
@@ -113,7 +114,7 @@ def lists(page: Page) -> None:
         go(page, f"/panel/deliveries?{filters}")
         check_page(page, f"deliveries-{filters}")
     go(page, "/panel/audit")
-    page.locator("tbody a").first.click()
+    follow(page.locator("tbody a").first)
     check_page(page, "audit-entry")
     go(page, "/panel/tokens?search=nothing")
     check_page(page, "tokens-none")
@@ -122,11 +123,11 @@ def lists(page: Page) -> None:
 def secrets_and_removal(page: Page) -> None:
     """The page of an endpoint while a secret is pending, with errors, disabled, and before its removal."""
     go(page, "/panel/webhooks")
-    page.locator("tbody a").first.click()
+    follow(page.locator("tbody a").first)
     send(page, "Rotate secret", 200)
     revealed(page)
     check_page(page, "endpoint-secret")
-    page.get_by_role("link", name="Done").click()
+    follow(page.get_by_role("link", name="Done"))
     check_page(page, "endpoint-pending")
     for box in page.get_by_role("checkbox").all():
         box.uncheck()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 EXPIRES = "Expires in (days)"
 PASSWORD = "Your password"
@@ -20,6 +20,13 @@ def send(page: Page, button: str, status: int) -> dict[str, str]:
     with page.expect_navigation() as navigation:
         page.get_by_role("button", name=button, exact=True).click()
     return arrived(navigation.value, status)
+
+
+def follow(link: Locator) -> None:
+    """Follows a link and checks the status of the next page."""
+    with link.page.expect_navigation() as navigation:
+        link.click()
+    arrived(navigation.value, 200)
 
 
 def go(page: Page, path: str, status: int = 200) -> dict[str, str]:
@@ -59,7 +66,7 @@ def add_endpoint(page: Page, password: str, address: str) -> str:
     page.get_by_label(PASSWORD, exact=True).fill(password)
     send(page, "Add endpoint", 200)
     secret = revealed(page)
-    page.get_by_role("link", name="Done").click()
+    follow(page.get_by_role("link", name="Done"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("http")
     return secret
 

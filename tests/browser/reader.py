@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Route, expect
@@ -51,13 +52,14 @@ def run(page: Page, server: Server) -> None:
     check_page(page, "reader-thread")
     long_thread(page, server)
     drafts(page, server)
+    typing(page)
     deleted_target(page, server)
     own_thread(page)
     people(page, server)
     directions(page, server)
     shown = calls(page)
     assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
-    page.goto("/#/threads/none")
+    show(page, "/#/threads/none")
     expect(page.get_by_role("alert").filter(has_text="There is no such page")).to_be_visible()
     assert page.locator("main small").inner_text().startswith("Request ")
     expect(page.get_by_role("status")).to_have_count(1)
@@ -177,7 +179,7 @@ def long_thread(page: Page, server: Server) -> None:
     expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
     expect(page.get_by_text("Cup 21", exact=True)).to_have_count(0)
     page.get_by_role("link", name="First page").first.click()
-    expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="First page")).to_have_count(0)
     page.get_by_label("Reply").fill("The very last cup of Crème brûlée")
     page.get_by_role("button", name="Reply").click()
     posted(page, "The very last cup")
@@ -197,7 +199,7 @@ def long_thread(page: Page, server: Server) -> None:
 def drafts(page: Page, server: Server) -> None:
     """A draft remains in other views, after a reload and without a token, and is sent once."""
     area = page.get_by_label("Reply")
-    page.goto("/#/threads/16")
+    show(page, "/#/threads/16")
     area.fill("A draft")
     page.get_by_role("link", name="Next page").last.click()
     expect(page.get_by_text("Cup 21", exact=True)).to_be_visible()
@@ -209,6 +211,7 @@ def drafts(page: Page, server: Server) -> None:
     expect(status(page)).to_have_text("Subscribed")
     expect(area).to_have_value("A draft")
     page.get_by_role("button", name="Unsubscribe").click()
+    expect(status(page)).to_have_text("Unsubscribed")
     page.locator(".item", has_text="Cup 1").first.get_by_role("button", name="Quote").click()
     expect(area).to_be_focused()
     expect(area).to_have_value("A draft\n\n> Cup 1\n\n")
@@ -233,17 +236,55 @@ def drafts(page: Page, server: Server) -> None:
     expect(page.locator(".item", has_text="A draft")).to_have_count(1)
 
 
+def typing(page: Page) -> None:
+    """A member who writes while a view or a response loads goes on in the same field, at the same position."""
+    area, search = page.get_by_label("Reply"), page.get_by_label("Search")
+    show(page, "/#/threads/16")
+    during(page, r"/posts\?after=", lambda: (area.fill("Ho"), area.press("ArrowLeft")))
+    page.get_by_role("link", name="Next page").last.click()
+    expect(page.get_by_text("Cup 21", exact=True)).to_be_visible()
+    expect(area).to_be_focused()
+    page.keyboard.type("ell")
+    expect(area).to_have_value("Hello")
+    during(page, r"/threads/16$", lambda: search.fill("te"))
+    page.get_by_role("link", name="First page").last.click()
+    expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
+    expect(search).to_be_focused()
+    during(page, r"/subscriptions$", lambda: area.fill("Hi"))
+    page.get_by_role("button", name="Subscribe").click()
+    expect(status(page)).to_have_text("Subscribed")
+    expect(area).to_be_focused()
+    area.fill("")
+    bob = page.request.get("/api/v1/members/@bob").json()["userId"]
+    comment = page.get_by_label("Comment")
+    show(page, "/#/members/@bob")
+    during(page, f"/members/{bob}$", lambda: (page.locator("summary", has_text="Rate").click(), comment.fill("Good")))
+    show(page, f"/#/members/{bob}")
+    expect(comment).to_be_focused()
+    expect(comment).to_have_value("Good")
+
+
+def during(page: Page, path: str, write: Callable[[], object]) -> None:
+    """Writes before the response to the next request with this path."""
+
+    def answer(route: Route) -> None:
+        write()
+        route.continue_()
+
+    page.route(re.compile(path), answer, times=1)
+
+
 def deleted_target(page: Page, server: Server) -> None:
     """The address of a post that was deleted shows the thread. Back restores the position."""
     headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
     created = server.ask("POST", f"{server.api}/threads/16/posts", headers, json.dumps({"body": "To be deleted"}))
     post = json.loads(created.text)
-    page.goto("/#/threads/16")
+    show(page, "/#/threads/16")
     poll = page.get_by_role("group", name="What goes into the pot when it rains?")
     expect(poll).to_be_visible()
     page.evaluate("scrollTo(0, 700)")
     server.ask("DELETE", f"{server.api}/threads/16/posts/{post['postId']}", headers)
-    page.goto(f"/#/{urlsplit(post['webUrl']).fragment.removeprefix('/')}")
+    show(page, f"/#/{urlsplit(post['webUrl']).fragment.removeprefix('/')}")
     expect(page.get_by_text("This post is no longer there.")).to_be_visible()
     expect(page.get_by_text("Cup 21", exact=True)).to_be_visible()
     page.go_back()
@@ -255,10 +296,10 @@ def deleted_target(page: Page, server: Server) -> None:
 
 def people(page: Page, server: Server) -> None:
     """Profiles, ratings, private messages and a poll with a thread."""
-    page.goto("/#/threads/16")
+    show(page, "/#/threads/16")
     page.locator(".item").first.get_by_role("link", name="bob").or_(page.locator(".item strong a").first).first.click()
     expect(page.get_by_text(re.compile("reputation"))).to_be_visible()
-    page.goto("/#/members/@bob")
+    show(page, "/#/members/@bob")
     expect(page.get_by_role("heading", name="bob")).to_be_visible()
     check_page(page, "reader-profile")
     edges = "() => new Set(['.board', '#search', 'main'].map((part) => document.querySelector(part).getBoundingClientRect().left)).size"
@@ -309,11 +350,11 @@ def large_numbers(page: Page) -> None:
         route.fulfill(response=answer, headers={**answer.headers, **limits}, json={**answer.json(), "postCount": 22504})
 
     page.route("**/members/*", enlarge, times=1)
-    page.goto("/#/members/@carol")
+    show(page, "/#/members/@carol")
     expect(page.locator("main .facts")).to_contain_text("22,504 posts")
     expect(page.locator("#budget")).to_contain_text("999,999 of 1,000,000 units remain for this token.")
     expect(page.locator("#calls .facts").first).to_contain_text("999,999 units remain")
-    page.goto("/#/members/@bob")
+    show(page, "/#/members/@bob")
     expect(page.get_by_role("heading", name="bob")).to_be_visible()
 
 
@@ -322,7 +363,7 @@ def directions(page: Page, server: Server) -> None:
     headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
     new = {"title": "شاي أخضر", "body": "أحب الشاي.\n\nGreen.\n\n![a pot](https://images.example/pot.png)"}
     created = json.loads(server.ask("POST", f"{server.api}/forums/2/threads", headers, json.dumps(new)).text)
-    page.goto(f"/#/threads/{created['threadId']}")
+    show(page, f"/#/threads/{created['threadId']}")
     expect(page.get_by_role("heading", level=1)).to_have_css("direction", "rtl")
     expect(page.locator(".body p").nth(0)).to_have_css("direction", "rtl")
     expect(page.locator(".body p").nth(1)).to_have_css("direction", "ltr")
@@ -440,6 +481,13 @@ def frame(page: Page, server: Server, name: str) -> None:
     assert len(frames) == 1, frames
 
 
+def show(page: Page, address: str) -> None:
+    """Opens another view and waits until it replaces the former one, in which the next step must not write or click."""
+    former = page.locator("#view > *").first.element_handle()
+    page.goto(address)
+    former.wait_for_element_state("hidden")
+
+
 def enter(page: Page, token: str) -> None:
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Use token").click()
@@ -461,14 +509,14 @@ def check_ids(page: Page) -> None:
     page.on("request", lambda request: requested.append(request.url))
     for view in ["threads", "forums"]:
         for name in ["..\\messages\\3#", "..\\messages\\3%23", "..%5Cmessages%5C3", "..%2Fme%3F", "..", ".", "%2e%2e", "%"]:
-            page.goto("/#/")
+            show(page, "/#/")
             expect(page.get_by_role("heading", name="Forums")).to_be_visible()
-            page.goto(f"/#/{view}/{name}")
+            show(page, f"/#/{view}/{name}")
             expect(page.get_by_role("heading", name=re.compile("This cannot be shown|Not found"))).to_be_visible()
-    page.goto("/#/__proto__/1")
+    show(page, "/#/__proto__/1")
     expect(page.get_by_role("heading", name="Forums")).to_be_visible()
     # Marks the words of a search, and not all words of a link.
-    page.goto(f"/#/threads/16?q={'+'.join(map(str, range(100_000)))}")
+    show(page, f"/#/threads/16?q={'+'.join(map(str, range(100_000)))}")
     expect(page.get_by_role("heading", name="Which tea for a rainy afternoon?")).to_be_visible()
     paths = {urlsplit(url).path for url in requested}
     unexpected = [path for path in paths if not re.fullmatch(r"/|/api/v1/forums|/api/v1/(threads/[^/]+(/posts|/poll)?|forums/[^/]+/threads)", path)]

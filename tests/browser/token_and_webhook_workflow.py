@@ -6,7 +6,7 @@ from time import monotonic
 from playwright.sync_api import Page, expect
 
 from accessibility import check_page
-from panel import PASSWORD, add_endpoint, delivery_becomes, fill_in_token, go, revealed, send, sign_in
+from panel import PASSWORD, add_endpoint, delivery_becomes, fill_in_token, follow, go, revealed, send, sign_in
 from receiver import Receiver
 from server import Server
 
@@ -45,7 +45,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     search = server.ask("GET", f"{server.api}/search?q=tea", {"authorization": f"Bearer {token}"})
     assert search.status == 403, search.text
     done("the token is used: 3 requests succeed, 1 lacks a scope")
-    page.get_by_role("link", name="Page of this token").click()
+    follow(page.get_by_role("link", name="Page of this token"))
     token_page = page.url
     watch(page)
     check_page(page, "workflow-token")
@@ -62,7 +62,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     expect(row).to_contain_text("0\u00a0% 0 of 1")
     check_page(page, "workflow-webhooks")
     done("the list of webhooks shows that the endpoint fails")
-    row.get_by_role("link").last.click()
+    follow(row.get_by_role("link").last)
     expect(page.get_by_role("group", name="Request body", exact=True)).to_contain_text('"topic": "ping"')
     headers = page.get_by_role("group", name="Request headers of attempt 6", exact=True)
     expect(headers).to_contain_text("x-forum-signature: sha256=")
@@ -73,7 +73,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     for _ in range(5):
         receiver.next_ping(receiver.secret)
     receiver.answers(200, "thank you")
-    page.locator("dl a").click()
+    follow(page.locator("dl a"))
     page.get_by_label("URL", exact=True).fill(f"{receiver.address}/right")
     page.get_by_label(PASSWORD, exact=True).fill(server.password)
     send(page, "Save changes", 200)
@@ -86,16 +86,16 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     expect(row.get_by_text("failing", exact=True)).to_have_count(0)
     expect(row).to_contain_text("100\u00a0% 1 of 1")
     done("the delivery is redelivered and arrives, and the endpoint is no longer marked as failing")
-    row.get_by_role("link", name=receiver.address).click()
+    follow(row.get_by_role("link", name=receiver.address))
     send(page, "Rotate secret", 200)
     new = revealed(page)
-    page.get_by_role("link", name="Done").click()
+    follow(page.get_by_role("link", name="Done"))
     send(page, "Activate new secret", 200)
     send(page, "Send ping", 200)
     receiver.next_ping(new, not_by=receiver.secret)
     done("the secret is rotated: a ping is signed with the new one only")
     go(page, token_page)
-    page.get_by_role("link", name="Revoke", exact=True).click()
+    follow(page.get_by_role("link", name="Revoke", exact=True))
     send(page, "Revoke", 200)
     assert server.me(token).status == 401
     done("the token is revoked: requests with it return 401")

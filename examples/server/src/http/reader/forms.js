@@ -24,7 +24,10 @@ function form(label, fields, send, draft) {
     try {
       const then = await send(new FormData(created))
       if (draft) discard(draft)
-      if (created.isConnected) await then?.()
+      const { activeElement } = document
+      const isElsewhere = activeElement !== document.body && !created.contains(activeElement)
+      // The focus stays where the member has moved it while the request ran.
+      if (created.isConnected) await then?.((target) => isElsewhere || target.focus())
       else announce("Sent")
     } catch (error) {
       if (error.status === 401 && token) return await forget("The token is no longer valid. What you wrote is kept in this tab.")
@@ -51,6 +54,27 @@ function keep(of) {
 function restore(of) {
   const draft = drafts.get(of.dataset.draft)
   for (const field of fieldsOf(of)) field.value = draft?.[field.name] ?? field.value
+}
+
+/// Returns the position at which a member writes in a field, or nothing for other elements.
+function cursor(field) {
+  if (!field?.matches("input, textarea")) return null
+  const { name, form, selectionStart, selectionEnd } = field
+  return { field, name, draft: form?.dataset.draft, selectionStart, selectionEnd }
+}
+
+/// Moves the focus to a position, in the view that is shown to the same field of the same draft. Opens what is folded around
+/// it. Returns whether there is such a field.
+function resume(position, options) {
+  if (!position) return false
+  const { name, draft, selectionStart, selectionEnd } = position
+  const field = position.field.isConnected ? position.field : formsOf(draft)[0]?.elements[name]
+  if (!field) return false
+  for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true
+  field.focus(options)
+  // A field for a number has no selection.
+  if (selectionStart !== null) field.setSelectionRange(selectionStart, selectionEnd)
+  return true
 }
 
 /// Removes a draft that was sent, also from the forms of the view that is shown.

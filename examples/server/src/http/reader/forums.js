@@ -98,10 +98,10 @@ function subscription(target, targetId) {
       if (isFollowed) await call("unsubscribe", encoded`/subscriptions/${target}/${targetId}`)
       else await call("subscribe", "/subscriptions", { target, targetId })
       followed[isFollowed ? "delete" : "add"](`${target} ${targetId}`)
-      return () => {
+      return (focus) => {
         const changed = change()
         created.replaceWith(changed)
-        changed.querySelector("button").focus()
+        focus(changed.querySelector("button"))
         announce(`${label}d`)
       }
     })

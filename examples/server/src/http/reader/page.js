@@ -6,6 +6,7 @@ let me = null  // The caller of the token.
 let identity = null  // The request for the caller.
 let latest = 0
 let news = null  // The message of the view that opens next.
+let entered = null  // The field that the member has entered or changed since the next view began to load.
 
 const may = (scope) => me && (me.scopes?.includes(scope) ?? true)
 const address = () => location.hash.slice(1) || "/"
@@ -65,11 +66,12 @@ function view() {
 }
 
 /// Shows the view of the address, moves the focus, and announces the message or the view. Ignores a response that arrives
-/// after the next view was opened. Without a connection, the former view stays.
+/// after the next view was opened. Without a connection, the former view stays. A member who has begun to write while the
+/// view loads goes on in the same field.
 async function show({ message, focus, isNew, isReturn } = {}) {
   const begun = ++latest
   message ??= news
-  news = null
+  news = entered = null
   $("#view").setAttribute("aria-busy", "true")
   let shown
   try {
@@ -81,6 +83,7 @@ async function show({ message, focus, isNew, isReturn } = {}) {
   }
   if (begun !== latest) return
   $("#view").removeAttribute("aria-busy")
+  const written = entered === document.activeElement ? cursor(entered) : null
   if (shown.content) {
     document.title = shown.title
     $("#view").replaceChildren(...element("div", {}, shown.way, element("h1", { tabindex: "-1", dir: "auto" }, shown.title), shown.content).childNodes)
@@ -92,12 +95,12 @@ async function show({ message, focus, isNew, isReturn } = {}) {
   shownEntry = entry()
   restored = isReturn ? positions.get(entry()) ?? 0 : null
   if (isReturn) {
-    if (isNew) $("#view h1")?.focus({ preventScroll: true })
+    if (!resume(written, { preventScroll: true }) && isNew) $("#view h1")?.focus({ preventScroll: true })
     restorePosition()
     return
   }
   if (isNew) scrollTo(0, 0)
-  $(focus || shown.focus || (isNew ? "#view h1" : "#none"))?.focus()
+  if (!resume(written)) $(focus || shown.focus || (isNew ? "#view h1" : "#none"))?.focus()
 }
 
 function failed(error) {
@@ -195,6 +198,7 @@ window.addEventListener("hashchange", () => {
   show({ isNew: true, isReturn: !!entry() })
 })
 window.addEventListener("pagehide", leave)
+for (const kind of ["focusin", "input"]) document.addEventListener(kind, ({ target }) => (entered = target))
 for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) window.addEventListener(kind, () => (restored = null), { passive: true })
 // A link to the view that is shown loads it again.
 document.addEventListener("click", ({ target }) => {

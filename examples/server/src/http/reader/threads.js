@@ -143,20 +143,20 @@ function actions(shown, path, post, item) {
   const edit = canEdit && folded("Edit", form("Save", [expected, ...textarea(`edit-${postId}`, "Text of the post", body)], async (data) => {
     const expectedVersion = Number(data.get("expectedVersion"))
     const updated = await call("updatePost", path, { body: data.get("body"), expectedVersion })
-    return () => {
+    return (focus) => {
       const changed = showPost(shown, updated, true)
       item().replaceWith(changed)
-      changed.focus()
+      focus(changed)
       announce("Saved")
     }
   }, draft))
   if (edit) edit.open = !!drafts.get(draft)
   const remove = canDelete && form("Delete this post", [], async () => {
     await call("deletePost", path)
-    return () => {
+    return (focus) => {
       if (postId === shown.thread.firstPostId) return open(encoded`/forums/${shown.thread.forumId}`, "Deleted")
       item().remove()
-      $("#view h1").focus()
+      focus($("#view h1"))
       announce("Deleted")
     }
   })
@@ -181,9 +181,9 @@ function showPoll(poll) {
     element("small", {}, poll.closed && "Closed. ", mayVote && poll.maxChoices > 1 && `Choose up to ${poll.maxChoices}. `,
       poll.totalVotes !== null && `${count(poll.totalVotes, "member")} voted.`))
   const place = element("div", { class: "poll" })
-  const replace = (changed, message) => () => {
+  const replace = (changed, message) => (focus) => {
     place.replaceWith(showPoll(changed))
-    $("#poll").focus()
+    focus($("#poll"))
     announce(message)
   }
   place.append(mayVote ? form(poll.ownVote ? "Change vote" : "Vote", [choice], async (data) => {
