@@ -11,8 +11,7 @@ mod action;
 mod board;
 mod faults;
 mod journal;
-#[allow(dead_code, reason = "the example has a `main`")]
-#[path = "../../examples/memory.rs"]
+#[path = "../../examples/memory/board.rs"]
 mod memory;
 mod network;
 mod random;

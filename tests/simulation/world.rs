@@ -152,7 +152,7 @@ impl World {
         };
         let webhooks = blocking.webhooks(&WebhookStores::in_sqlite(&database));
         let clock = Arc::new(ManualClock::new(START));
-        let created = ready(memory::tests::Factory::default().create(clock.clone()));
+        let created = ready(memory::fixture::Factory::default().create(clock.clone()));
         let outbox = plan.setting.writes_to_outbox.then(|| webhooks.outbox.clone());
         let board = SharedBoard {
             fixture: Arc::from(created.unwrap()),

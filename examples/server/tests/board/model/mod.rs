@@ -6,8 +6,7 @@
 
 mod action;
 mod action_runner;
-#[allow(dead_code, reason = "the example has a `main`")]
-#[path = "../../../../memory.rs"]
+#[path = "../../../../memory/board.rs"]
 pub mod memory;
 
 use std::env;
@@ -58,7 +57,7 @@ async fn first_difference(actions: &[Action]) -> Option<String> {
     let backend = Backend::Memory.or_from_environment();
     let created_board = backend.create_with_settings(clock.clone(), SETTINGS).await.unwrap();
     let mut board = ActionRunner::new(created_board, &clock).await;
-    let factory = memory::tests::Factory::default();
+    let factory = memory::fixture::Factory::default();
     let created_model = factory.create(clock.clone()).await.unwrap();
     let mut model = ActionRunner::new(created_model, &clock).await;
     for action in actions {

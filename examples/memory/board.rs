@@ -1,32 +1,19 @@
-//! A complete board in memory: all endpoints, and all rules of the conformance suite.
-//!
-//! `cargo run --example memory [ADDRESS]` prints requests to try. `cargo test --example memory` runs the suite.
-//!
-//! The board stores the library's response types. It computes counts, states and permissions when it returns them. One
-//! mutex takes the place of a database's transactions: a command checks everything before it changes anything.
-
-#![cfg_attr(
-    not(test),
-    warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)
-)]
+//! The board.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use forum_api::async_trait;
 use forum_api::host::BoardError::{self, PathNotFound};
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardResult, Caller, CreateOutcome, InForum,
     MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
-use forum_api::runtime::{Clock, SystemClock};
-use forum_api::scope::Surface;
-use forum_api::store::Stores;
-use forum_api::token::TokenRequest;
+use forum_api::runtime::Clock;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
-use forum_api::{Environment, ForumApi, async_trait};
 use unicode_normalization::UnicodeNormalization;
 
 /// Time in which authors can edit and delete their posts.
@@ -40,7 +27,7 @@ const EXCERPT_LENGTH: usize = 200;
 
 /// Roles in ascending order of permissions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
+pub(crate) enum Role {
     Guest,
     /// A member whose posts await approval.
     Newcomer,
@@ -50,7 +37,7 @@ enum Role {
     Administrator,
 }
 
-struct MemoryBoard {
+pub(crate) struct MemoryBoard {
     clock: Arc<dyn Clock>,
     data: Mutex<Data>,
 }
@@ -613,7 +600,7 @@ impl Data {
 
 impl MemoryBoard {
     /// Creates a board without members and forums.
-    fn new(clock: Arc<dyn Clock>, deletions: Deletions) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, deletions: Deletions) -> Self {
         let data = Mutex::new(Data { deletions, ..Data::default() });
         Self { clock, data }
     }
@@ -644,7 +631,7 @@ impl MemoryBoard {
         Ok((data, writer))
     }
 
-    fn add_member(&self, name: &str, role: Role) -> UserId {
+    pub(crate) fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
         let author = Author::new(data.new_id(), name);
         let user_id = author.user_id.clone();
@@ -655,7 +642,7 @@ impl MemoryBoard {
     }
 
     /// Adds a forum after its siblings.
-    fn add_forum(
+    pub(crate) fn add_forum(
         &self,
         title: &str,
         parent: Option<ForumId>,
@@ -1371,40 +1358,9 @@ fn score(query: &SearchQuery, text: &str) -> Option<f64> {
     Some(score as f64)
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock), Deletions::default()));
-    let alice = board.add_member("alice", Role::Administrator);
-    board.add_member("bob", Role::Member);
-    let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
-
-    let stores = Stores::in_memory();
-    let scopes: Vec<_> = Surface::Full.scopes().collect();
-    let request = TokenRequest::new(&alice, &scopes);
-    let (token, _) = Environment::default().issue_token(&stores, request).await?;
-
-    let argument = std::env::args().nth(1);
-    let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    let url = format!("http://{}/api/v1", listener.local_addr()?);
-    println!("TOKEN={}", token.expose_secret());
-    println!(
-        r#"curl -H "authorization: Bearer $TOKEN" --json '{{"title":"Tea","body":"Green?"}}' {url}/forums/{forum}/threads"#
-    );
-    println!(
-        r#"curl -H "authorization: Bearer $TOKEN" --json '{{"to":["@bob"],"subject":"Tea","body":"At five?"}}' {url}/messages"#
-    );
-    println!("curl {url}/forums/{forum}/threads");
-    println!("curl '{url}/search?q=tea'");
-
-    let api = ForumApi::builder(board, stores).axum_0_8().build()?;
-    let app = axum::Router::new().fallback_service(api);
-    let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
-    Ok(axum::serve(listener, service).await?)
-}
-
+/// What the conformance suite needs of the board.
 #[cfg(test)]
-pub(crate) mod tests {
+pub(crate) mod fixture {
     use forum_api::conformance::{
         Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
@@ -1602,41 +1558,6 @@ pub(crate) mod tests {
 
         async fn events(&self) -> FixtureResult<Vec<Event>> {
             Ok(std::mem::take(&mut self.0.data().outbox))
-        }
-    }
-
-    fn block_on<T>(case: impl Future<Output = T>) -> T {
-        tokio::runtime::Runtime::new().unwrap().block_on(case)
-    }
-
-    forum_api::conformance::board_tests!(Factory::default(), block_on);
-
-    pub(crate) const PLACES: Factory = Factory { deletions: Deletions::LeavePlace };
-
-    mod with_places {
-        use super::*;
-
-        forum_api::conformance::board_tests!(PLACES, block_on);
-    }
-
-    const TREE: Factory = Factory { deletions: Deletions::TakeReplies };
-
-    /// Of the other rules, only those about deletions differ.
-    mod with_trees {
-        use super::*;
-
-        fn run(rule: &str) {
-            let result = block_on(forum_api::conformance::run(rule, &TREE));
-            forum_api::conformance::report_test(rule, result);
-        }
-
-        #[test]
-        fn replies_are_deleted_with_the_answered_post() {
-            use forum_api::conformance::rules::{counters, deletion, events, in_reply_to};
-
-            for rules in [counters::RULES, deletion::RULES, events::RULES, in_reply_to::RULES] {
-                rules.iter().for_each(|rule| run(rule));
-            }
         }
     }
 }
