@@ -3,10 +3,11 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from accessibility import DESKTOP, PHONE, SCHEMES, barriers, check_page, fits
 from panel import sign_in
@@ -26,6 +27,19 @@ FRAME = """header => {
     const [row, board] = [".frame", ".board"].map((name) => header.querySelector(name).getBoundingClientRect())
     const { backgroundColor, borderBottomColor } = getComputedStyle(header)
     return [row.left, row.width, row.height, board.left, board.top, backgroundColor, borderBottomColor].join()
+}"""
+
+# Delays the next request for a path until `release` is called.
+HOLD = """path => {
+    const { fetch } = window
+    window.release = null
+    window.fetch = async (address, options) => {
+        if (new RegExp(path).test(address)) {
+            window.fetch = fetch
+            await new Promise((resolve) => (window.release = resolve))
+        }
+        return fetch(address, options)
+    }
 }"""
 
 
@@ -238,40 +252,43 @@ def drafts(page: Page, server: Server) -> None:
 
 def typing(page: Page) -> None:
     """A member who writes while a view or a response loads goes on in the same field, at the same position."""
-    area, search = page.get_by_label("Reply"), page.get_by_label("Search")
+    area, search, comment = (page.get_by_label(label) for label in ("Reply", "Search", "Comment"))
     show(page, "/#/threads/16")
-    during(page, r"/posts\?after=", lambda: (area.fill("Ho"), area.press("ArrowLeft")))
-    page.get_by_role("link", name="Next page").last.click()
+    during(page, "/posts\\?after=", page.get_by_role("link", name="Next page").last.click, lambda: write(area, "Ho"))
     expect(page.get_by_text("Cup 21", exact=True)).to_be_visible()
     expect(area).to_be_focused()
     page.keyboard.type("ell")
     expect(area).to_have_value("Hello")
-    during(page, r"/threads/16$", lambda: search.fill("te"))
-    page.get_by_role("link", name="First page").last.click()
+    during(page, "/threads/16$", page.get_by_role("link", name="First page").last.click, lambda: search.fill("te"))
     expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
     expect(search).to_be_focused()
-    during(page, r"/subscriptions$", lambda: area.fill("Hi"))
-    page.get_by_role("button", name="Subscribe").click()
+    during(page, "/subscriptions$", page.get_by_role("button", name="Subscribe").click, lambda: area.fill("Hi"))
     expect(status(page)).to_have_text("Subscribed")
     expect(area).to_be_focused()
     area.fill("")
-    bob = page.request.get("/api/v1/members/@bob").json()["userId"]
-    comment = page.get_by_label("Comment")
     show(page, "/#/members/@bob")
-    during(page, f"/members/{bob}$", lambda: (page.locator("summary", has_text="Rate").click(), comment.fill("Good")))
-    show(page, f"/#/members/{bob}")
+    bob = page.request.get("/api/v1/members/@bob").json()["userId"]
+    with replaced(page):
+        during(page, f"/members/{bob}$", lambda: page.goto(f"/#/members/{bob}"), lambda: write(comment, "God"))
     expect(comment).to_be_focused()
+    page.keyboard.type("o")
     expect(comment).to_have_value("Good")
 
 
-def during(page: Page, path: str, write: Callable[[], object]) -> None:
-    """Writes before the response to the next request with this path."""
+def write(field: Locator, text: str) -> None:
+    """Enters a text, and moves before its last letter. Opens what is folded around the field."""
+    field.evaluate("field => { if (field.closest('details')) field.closest('details').open = true }")
+    field.fill(text)
+    field.press("ArrowLeft")
 
-    def answer(route: Route) -> None:
-        write()
-        route.continue_()
 
-    page.route(re.compile(path), answer, times=1)
+def during(page: Page, path: str, ask: Callable[[], object], meanwhile: Callable[[], object]) -> None:
+    """Calls `meanwhile` while the request for a path, which `ask` causes, has no response."""
+    page.evaluate(HOLD, path)
+    ask()
+    page.wait_for_function("!!window.release")
+    meanwhile()
+    page.evaluate("window.release()")
 
 
 def deleted_target(page: Page, server: Server) -> None:
@@ -481,11 +498,17 @@ def frame(page: Page, server: Server, name: str) -> None:
     assert len(frames) == 1, frames
 
 
-def show(page: Page, address: str) -> None:
-    """Opens another view and waits until it replaces the former one, in which the next step must not write or click."""
+@contextmanager
+def replaced(page: Page) -> Iterator[None]:
+    """Waits until another view replaces the one that is shown, in which the next step must not write or click."""
     former = page.locator("#view > *").first.element_handle()
-    page.goto(address)
+    yield
     former.wait_for_element_state("hidden")
+
+
+def show(page: Page, address: str) -> None:
+    with replaced(page):
+        page.goto(address)
 
 
 def enter(page: Page, token: str) -> None:

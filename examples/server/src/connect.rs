@@ -9,12 +9,13 @@ use deadpool_postgres::Pool;
 use forum_api::Language;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::SystemClock;
-use forum_api::store::postgres::tokio_postgres_0_7;
+use forum_api::store::postgres::{PostgresError, tokio_postgres_0_7};
 use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::{SchemaStatus, sqlite};
 use forum_api::webhook::KeyMismatchError;
+use percent_encoding::percent_decode_str;
 
-use crate::board::db::{BoardDatabase, replica_pools};
+use crate::board::db::{BoardDatabase, hosts, replica_pools};
 use crate::board::{ReferenceBoard, db};
 use crate::keys::{self, WebhookCipher};
 use crate::options::{DatabaseOptions, ServeArgs, check_sqlite_form, node_name};
@@ -135,7 +136,7 @@ impl DatabaseUrl {
     /// If the database has no board. A missing or unreadable SQLite file is an error when the database is opened.
     async fn of_board(url: &str, options: &DatabaseOptions) -> BoardResult<Self> {
         let parsed = Self::parse(url, options, false)?;
-        if parsed.holds_board().await? == Some(false) {
+        if parsed.holds_board(url).await? == Some(false) {
             let reason = "the database contains no board; run `forum-server serve` first";
             return Err(BoardError::not_found(reason));
         }
@@ -193,17 +194,19 @@ impl DatabaseUrl {
     }
 
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
+    /// `url` is the text of this URL.
     ///
     /// # Errors
-    /// If Postgres is unreachable, or is behind a pooler that cannot be used.
-    pub async fn holds_board(&self) -> BoardResult<Option<bool>> {
+    /// If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the socket.
+    pub async fn holds_board(&self, url: &str) -> BoardResult<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),
             Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) => {
                 Ok(db::holds_board(path).ok())
             }
             Self::Postgres(pool) => {
-                tokio_postgres_0_7::check_pooler(pool).await?;
+                let checked = tokio_postgres_0_7::check_pooler(pool).await;
+                checked.map_err(|error| with_socket(error, url))?;
                 new_board(pool.clone(), Language::English).exists().await.map(Some)
             }
         }
@@ -253,6 +256,15 @@ impl DatabaseUrl {
             Self::Sqlite(location, _) => sqlite::Database::open_unmigrated(location)?.into(),
             Self::Postgres(pool) => pool.clone().into(),
         })
+    }
+}
+
+/// Adds the directory of the Unix-domain socket to an error, if the URL names one.
+fn with_socket(error: PostgresError, url: &str) -> BoardError {
+    let decoded = |host| percent_decode_str(host).decode_utf8_lossy();
+    match hosts(url).map(decoded).find(|host| host.starts_with('/')) {
+        Some(directory) => BoardError::internal(format!("{error}; the socket is in {directory}")),
+        None => error.into(),
     }
 }
 

@@ -200,7 +200,7 @@ impl OpenedBoard {
     async fn open(common: &Common, options: &ServeArgs, listener: &Listener) -> BoardResult<Self> {
         let ServerParts { url, replicas, mut cipher, redis } =
             ServerParts::new(common, options).await?;
-        let is_board = url.holds_board().await? == Some(true);
+        let is_board = url.holds_board(&common.database).await? == Some(true);
         let password = bootstrap::password(options, is_board)?;
         let lock = DatabaseLock::shared_or_new(&common.database)?;
         if is_board {

@@ -70,7 +70,7 @@ pub fn check_sqlite_form(url: &str) -> Result<(), String> {
 }
 
 /// Returns the URL of this program for the file that a URL names in other programs: with two slashes before a relative
-/// path (sqlx) or three (SQLAlchemy), with `file:`, or with parameters.
+/// path (sqlx) or three (SQLAlchemy), with `file:`, with parameters, or with one colon at `memory`.
 fn own_form(url: &str) -> Option<String> {
     let path = url.strip_prefix("sqlite:")?;
     let is_parameter = |text: &str| {
@@ -87,7 +87,10 @@ fn own_form(url: &str) -> Option<String> {
         },
         None => without_parameters,
     };
-    let file = without_slashes.strip_prefix("file:").unwrap_or(without_slashes);
+    let file = match without_slashes.strip_prefix("file:").unwrap_or(without_slashes) {
+        ":memory" | "memory:" => ":memory:",
+        file => file,
+    };
     (file != path && !file.is_empty()).then(|| format!("sqlite:{file}"))
 }
 
@@ -274,6 +277,10 @@ mod tests {
             ("sqlite:/srv/forum.db?mode=ro", Some("sqlite:/srv/forum.db")),
             ("sqlite::memory:?cache=shared", Some("sqlite::memory:")),
             ("sqlite://:memory:", Some("sqlite::memory:")),
+            ("sqlite::memory", Some("sqlite::memory:")),
+            ("sqlite:memory:", Some("sqlite::memory:")),
+            ("sqlite://memory:", Some("sqlite::memory:")),
+            ("sqlite:memory", None),
         ] {
             assert_eq!(own_form(url).as_deref(), expected, "{url}");
         }

@@ -329,7 +329,7 @@ async fn identify(pool: &Pool) -> BackendResult<(String, bool)> {
 pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
     let open = |url: &String| {
         let pool = tokio_postgres_0_7::connect(url, size)?;
-        if hosts(url) != 1 {
+        if hosts(url).count() != 1 {
             return Err(BoardError::validation(
                 "database-replica",
                 "a URL of --database-replica has one host; repeat the option for each replica",
@@ -340,12 +340,12 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
     urls.iter().map(open).collect()
 }
 
-/// Returns the number of hosts that a URL names before its path and in its parameters.
-fn hosts(url: &str) -> usize {
+/// Returns the hosts that a URL names before its path and in its parameters, as they are written there.
+pub fn hosts(url: &str) -> impl Iterator<Item = &str> {
     let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
     let without_scheme = address.split_once("://").map_or("", |(_, rest)| rest);
     let address = without_scheme.rsplit_once('@').map_or(without_scheme, |(_, host)| host);
     let named = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("host="));
     let lists = address.split('/').take(1).chain(named);
-    lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty()).count()
+    lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty())
 }
