@@ -11,6 +11,8 @@ use crate::build_error::BuildError;
 use crate::host::WebUrls;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::{Scope, Scopes, Surface};
+use crate::store::Stores;
+use crate::token::{self, IssueError, PlainToken, TokenRecord, TokenRequest};
 use crate::webhook::{EventKind, Topic, event_kinds};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
@@ -291,6 +293,46 @@ impl Environment {
     pub fn secret_cipher(mut self, secret_cipher: impl SecretCipher) -> Self {
         self.secret_cipher = Arc::new(secret_cipher);
         self
+    }
+
+    /// Issues a token for the scopes of the service, with the clock and the random source of the environment, and stores its
+    /// record with an entry of the audit log. The token cannot be returned again later, because the store holds only a hash
+    /// of its secret.
+    ///
+    /// The method does not check permissions: ask the administrator to confirm their password before you call it.
+    ///
+    /// # Errors
+    /// As [`issue_token`](crate::token::issue_token).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// use forum_api::Environment;
+    /// use forum_api::model::UserId;
+    /// use forum_api::scope::Scope;
+    /// use forum_api::store::Stores;
+    /// use forum_api::token::{Expiry, TokenRequest};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let stores = Stores::in_memory();
+    /// let owner = UserId::from(7);
+    /// let scopes = [Scope::FORUMS_READ, Scope::THREADS_READ];
+    /// let request = TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::from_days(30)?);
+    /// let (token, record) = Environment::default().issue_token(&stores, request).await?;
+    /// println!("{}", token.expose_secret()); // shown only once
+    /// assert_eq!(stores.tokens.find(&record.lookup).await?, Some(record));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+    /// # }
+    /// ```
+    pub async fn issue_token(
+        &self,
+        stores: &Stores,
+        request: TokenRequest<'_>,
+    ) -> Result<(PlainToken, TokenRecord), IssueError> {
+        let now = self.clock.now();
+        token::issue_token(&*stores.tokens, &*self.random, self.scopes(), request, now).await
     }
 
     /// Rejects a public origin that is neither empty nor an origin, repeated scopes and topics, more than 64 scopes, and

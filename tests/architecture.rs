@@ -23,7 +23,7 @@ mod names;
 const MODULES: &[&str] = &[
     "guide", "error", "driver_error", "lock", "mask_secrets", "build_error", "scope", "model", "metrics", "error_chain", "runtime", "tls", "task", "http_util", "html", "base62", "audit", "token", "host",
     "webhook", "rate_limit", "store", "store::sql", "store::postgres", "store::sqlite", "store::redis",
-    "environment", "token::issue", "webhook_admin", "worker", "operation", "feed", "api", "reference", "mcp", "panel", "test_util", "conformance",
+    "environment", "webhook_admin", "worker", "operation", "feed", "api", "reference", "mcp", "panel", "test_util", "conformance",
 ];
 
 /// The modules of the example server in the same order.

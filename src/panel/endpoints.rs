@@ -8,7 +8,7 @@ use super::components::{
     TableRow, breakable, empty, folded_names, number, one_line, properties, secret_field, table,
 };
 use super::filter::ListFilter;
-use super::form::{Form, TextField, checkboxes};
+use super::form::{CheckboxGroup, Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelResult};
@@ -205,6 +205,9 @@ async fn add_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     })
 }
 
+const TOPICS: CheckboxGroup =
+    CheckboxGroup { name: "topics", legend: "Topics", hint: "The topics sent to this endpoint." };
+
 /// Renders checkboxes for `*`, for each topic of the board, and for other topics that are checked.
 pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     let all = ("*".to_owned(), "All topics except message.sent, including future ones");
@@ -218,8 +221,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> PanelResult<Mar
         .map(|topic| (topic, "No longer sent by the board"))
         .collect();
     let named = known.iter().map(|(topic, text)| (topic.to_string(), *text)).chain(others);
-    let text = ("topics", "Topics", "The topics sent to this endpoint.");
-    Ok(checkboxes(text, std::iter::once(all).chain(named), form, html! {}))
+    Ok(checkboxes(&TOPICS, std::iter::once(all).chain(named), form, html! {}))
 }
 
 /// Returns the topics whose boxes are checked. Adds an error to the form if there are none.

@@ -137,10 +137,17 @@ impl TextField {
     }
 }
 
+/// Name and texts of a group of checkboxes.
+pub(super) struct CheckboxGroup {
+    pub(super) name: &'static str,
+    pub(super) legend: &'static str,
+    pub(super) hint: &'static str,
+}
+
 /// Renders checkboxes from values and descriptions, with buttons above them. Boxes whose value the form contains are
 /// checked.
 pub(super) fn checkboxes<'a>(
-    (name, legend, hint): (&str, &str, &str),
+    &CheckboxGroup { name, legend, hint }: &CheckboxGroup,
     boxes: impl Iterator<Item = (String, &'a str)>,
     form: &Form,
     buttons: Markup,

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::json;
 
 use super::components::{copyable_text, secret_field};
-use super::form::{Form, TextField, checkboxes};
+use super::form::{CheckboxGroup, Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError, PanelResult};
@@ -27,8 +27,11 @@ const LABEL: TextField = TextField::text(
     "A name for this token, for example the application that uses it. Optional.",
 );
 
-const SCOPES: (&str, &str, &str) =
-    ("scopes", "Scopes", "Scopes restrict the token; they never extend its owner's permissions.");
+const SCOPES: CheckboxGroup = CheckboxGroup {
+    name: "scopes",
+    legend: "Scopes",
+    hint: "Scopes restrict the token; they never extend its owner's permissions.",
+};
 
 const EXPIRY: TextField = TextField::text(
     "expires_in_days",
@@ -82,7 +85,7 @@ async fn issue_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
             (context.form_nonce()?)
             (context.owner_field(&OWNER, form).await?)
             (LABEL.render(form))
-            (checkboxes(SCOPES, scopes, form, scope_presets))
+            (checkboxes(&SCOPES, scopes, form, scope_presets))
             (EXPIRY.render_with(form, expiry_presets))
             (PASSWORD.render(form))
             div.actions {

@@ -39,9 +39,9 @@ pub mod sqlite;
 pub mod sqlite_schema;
 mod stores;
 mod token_usage;
-mod tokens;
 mod usage;
 
+pub use crate::token::store::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore};
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
 #[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) use deliveries::MAX_STORED_ATTEMPTS;
@@ -69,5 +69,4 @@ pub(crate) use pending_events::relay_events;
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub use token_usage::{TokenUsage, UsageCounts};
-pub use tokens::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore};
 pub use usage::UsageStore;

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::store::TokenStore;
 use super::{Expiry, PlainToken, TokenRecord};
 use crate::audit::{AuditAction, AuditActor, owner_text};
-use crate::environment::Environment;
 use crate::error::BackendError;
 use crate::model::{Timestamp, UserId, is_blank, is_single_line};
 use crate::runtime::{RandomError, RandomSource};
 use crate::scope::{Scope, Scopes};
-use crate::store::{Stores, TokenStore};
 
 /// Maximum length of a label, in characters.
 const MAX_LABEL_CHARS: usize = 100;
@@ -98,49 +97,8 @@ impl From<RandomError> for IssueError {
     }
 }
 
-impl Environment {
-    /// Issues a token for the scopes of the service, with the clock and the random source of the environment, and stores its
-    /// record with an entry of the audit log. The token cannot be returned again later, because the store holds only a hash
-    /// of its secret.
-    ///
-    /// The method does not check permissions: ask the administrator to confirm their password before you call it.
-    ///
-    /// # Errors
-    /// As [`issue_token`].
-    ///
-    /// # Examples
-    /// ```
-    /// # #[cfg(feature = "tokio")] {
-    /// use forum_api::Environment;
-    /// use forum_api::model::UserId;
-    /// use forum_api::scope::Scope;
-    /// use forum_api::store::Stores;
-    /// use forum_api::token::{Expiry, TokenRequest};
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let stores = Stores::in_memory();
-    /// let owner = UserId::from(7);
-    /// let scopes = [Scope::FORUMS_READ, Scope::THREADS_READ];
-    /// let request = TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::from_days(30)?);
-    /// let (token, record) = Environment::default().issue_token(&stores, request).await?;
-    /// println!("{}", token.expose_secret()); // shown only once
-    /// assert_eq!(stores.tokens.find(&record.lookup).await?, Some(record));
-    /// # Ok(())
-    /// # }
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
-    /// # }
-    /// ```
-    pub async fn issue_token(
-        &self,
-        stores: &Stores,
-        request: TokenRequest<'_>,
-    ) -> Result<(PlainToken, TokenRecord), IssueError> {
-        let now = self.clock.now();
-        issue_token(&*stores.tokens, &*self.random, self.scopes(), request, now).await
-    }
-}
-
-/// Issues a token as [`Environment::issue_token`] does, for programs without an [`Environment`].
+/// Issues a token as [`Environment::issue_token`](crate::Environment::issue_token) does, for programs without an
+/// [`Environment`](crate::Environment).
 ///
 /// `scopes` are the scopes of the service: a [`Surface`](crate::scope::Surface), or
 /// [`Environment::scopes`](crate::Environment::scopes). The record has the requested scopes in the order of `scopes`,

@@ -8,6 +8,7 @@ mod expiry;
 mod issue;
 mod plain_token;
 mod record;
+pub(crate) mod store;
 
 pub use expiry::Expiry;
 #[cfg(feature = "panel")]

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::{Lookup, TokenRecord, TokenState};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DAY, Timestamp, UserId};
-use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Filter of [`TokenStore::list`]. The default lists the newest 100 tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct TokenSearch {
 
 /// Stores token records. No method reverts a revocation.
 ///
-/// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
+/// A method that takes an [`AuditEntry`] writes it to the [audit log](crate::store::AuditStore) in the transaction of its change.
 #[async_trait]
 pub trait TokenStore: Send + Sync + 'static {
     /// Adds a token. Returns `false`, and changes nothing, if its lookup exists.
