@@ -44,42 +44,32 @@ pub(super) struct Attempt<'a> {
     pub(super) claimed: &'a ClaimedDelivery,
 }
 
-enum AttemptEnd {
-    /// The outcome has to be settled, with the record for the operator, if one is kept.
-    Completed(AttemptOutcome, Option<AttemptRecord>),
-    /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The delivery is released.
-    NotSent,
-    /// Nothing was sent: the lease is no longer valid.
-    LeaseLost,
-}
-
 impl Attempt<'_> {
     /// Attempts the delivery and settles it, or releases it. `may_receive` is the result of the check of the endpoint's
     /// owner, made after the claim.
     pub(super) async fn run(self, may_receive: BackendResult<bool>) {
-        match self.attempt(may_receive).await {
-            Ok(AttemptEnd::Completed(outcome, record)) => self.settle(outcome, record).await,
-            Ok(AttemptEnd::NotSent) => self.release(Duration::ZERO).await,
-            Ok(AttemptEnd::LeaseLost) => {
-                tracing::warn!("lease expired before the attempt; nothing sent");
-            }
-            Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "delivery attempt not started; rescheduled");
-                self.release(RECOVERY_DELAY).await;
-                self.context.sleep(RECOVERY_DELAY).await;
-            }
+        if let Err(error) = self.attempt(may_receive).await {
+            tracing::error!(error = %ErrorChain(&error), "delivery attempt not started; rescheduled");
+            self.release(RECOVERY_DELAY).await;
+            self.context.sleep(RECOVERY_DELAY).await;
         }
     }
 
     /// Checks the delivery, records that sending begins, and sends the request. Sends only while the lease is valid.
-    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<AttemptEnd> {
+    /// Releases the delivery if the worker stops, or the rest of the lease does not cover the attempt.
+    ///
+    /// # Errors
+    /// If the attempt was not started.
+    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<()> {
         let context = self.context;
         let claimed = self.claimed;
         if claimed.previous_lease_expired {
-            return Ok(self.lease_expired());
+            self.settle_expired_lease().await;
+            return Ok(());
         }
         if !may_receive? {
-            return Ok(AttemptEnd::Completed(AttemptOutcome::Withheld, None));
+            self.settle(AttemptOutcome::Withheld, None).await;
+            return Ok(());
         }
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
@@ -88,18 +78,26 @@ impl Attempt<'_> {
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
-            Err(error) => return Ok(self.decryption_failed(&error)),
+            Err(error) => {
+                self.settle_failed_decryption(&error).await;
+                return Ok(());
+            }
         };
         if !self.may_send() {
-            return Ok(AttemptEnd::NotSent);
+            self.release(Duration::ZERO).await;
+            return Ok(());
         }
         if !self.batchers.begin_sending(context, claimed).await? {
-            return Ok(AttemptEnd::LeaseLost);
+            tracing::warn!("lease expired before the attempt; nothing sent");
+            return Ok(());
         }
         if !self.may_send() {
-            return Ok(AttemptEnd::NotSent);
+            self.release(Duration::ZERO).await;
+            return Ok(());
         }
-        Ok(self.send(&secret).await)
+        let (outcome, record) = self.send(secret).await;
+        self.settle(outcome, Some(record)).await;
+        Ok(())
     }
 
     /// Returns `true` if the worker is not stopping and the rest of the lease covers the time limit of sending.
@@ -109,33 +107,34 @@ impl Attempt<'_> {
         !context.is_stopping() && ends_by <= self.claimed.lease_expires_at
     }
 
-    /// Returns the end of an earlier attempt whose worker began to send and recorded no result.
-    fn lease_expired(&self) -> AttemptEnd {
+    /// Settles an earlier attempt whose worker began to send and recorded no result.
+    async fn settle_expired_lease(&self) {
         let reason = "the lease expired and the worker reported no result";
         let failed = self.failed(TransportError::new(reason));
-        AttemptEnd::Completed(AttemptOutcome::LeaseExpired, Some(failed))
+        self.settle(AttemptOutcome::LeaseExpired, Some(failed)).await;
     }
 
-    /// Returns the end of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
+    /// Settles an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
     /// delivery, within the bounds of the backoff, so the delays double without a counter. It does not exceed the longest
     /// delay after an attempt, beyond which a due time counts as that of a clock that was ahead.
-    fn decryption_failed(&self, error: &BackendError) -> AttemptEnd {
+    async fn settle_failed_decryption(&self, error: &BackendError) {
         let now = self.context.now();
         let backoff = &self.context.settings.backoff;
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         let record = self.failed(TransportError::not_sent(error));
-        AttemptEnd::Completed(AttemptOutcome::DecryptionFailed(delay), Some(record))
+        self.settle(AttemptOutcome::DecryptionFailed(delay), Some(record)).await;
     }
 
-    async fn send(&self, secret: &WebhookSecret) -> AttemptEnd {
+    /// Sends the request. Drops the secret before the attempt is settled.
+    async fn send(&self, secret: WebhookSecret) -> (AttemptOutcome, AttemptRecord) {
         let context = self.context;
         let claimed = self.claimed;
         let at = context.now();
         let delivery = &claimed.delivery.id;
         let event = &claimed.event;
-        let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
+        let request = SignedRequest::sign(&claimed.endpoint, delivery, event, &secret, at);
         let headers = request
             .as_ref()
             .map(|request| header_lines(&request.headers, ReceiverResponse::MAX_HEADERS_LEN))
@@ -170,7 +169,7 @@ impl Attempt<'_> {
                 }
             }
         };
-        AttemptEnd::Completed(outcome, Some(record))
+        (outcome, record)
     }
 
     fn failed(&self, error: TransportError) -> AttemptRecord {
@@ -193,6 +192,7 @@ impl Attempt<'_> {
         }
     }
 
+    /// Stores the outcome, with the record for the operator, if one is kept.
     async fn settle(&self, outcome: AttemptOutcome, record: Option<AttemptRecord>) {
         let now = self.context.now();
         let backoff = &self.context.settings.backoff;
