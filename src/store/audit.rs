@@ -56,6 +56,20 @@ impl Default for AuditFilter {
     }
 }
 
+impl AuditFilter {
+    /// Returns `true` if the filter selects the record, for stores without a query language. The store applies the order
+    /// and the limit.
+    pub fn selects(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
+        let actor = entry.actor.user_id.as_ref();
+        let after = self.after.as_ref();
+        after.is_none_or(|(at, id)| entry.sort_key() < (*at, id.to_string()))
+            && self.id.as_ref().is_none_or(|one| *one == entry.id)
+            && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
+            && self.action.as_ref().is_none_or(|one| *one == entry.action)
+            && self.target.as_ref().is_none_or(|one| *one == entry.target)
+    }
+}
+
 /// Stores the audit log. Entries are not removed.
 ///
 /// The stores in one database share a log. Methods of stores that take an [`AuditEntry`] write it in the transaction of

@@ -14,7 +14,8 @@ use crate::store::{AuditFilter, AuditRecord, AuditStore};
 pub(crate) struct MemoryAuditStore(Arc<Mutex<Vec<AuditRecord>>>);
 
 impl MemoryAuditStore {
-    /// Adds the entry of a change of `count` records; changes nothing for 0.
+    /// Adds the entry of a change of `count` records; changes nothing for 0. If the log has the entry, because
+    /// the change has several batches, adds `count` to it.
     pub(super) fn record(&self, entry: &AuditEntry, count: u64) {
         if count == 0 {
             return;
@@ -43,19 +44,5 @@ impl AuditStore for MemoryAuditStore {
         let log = lock(&self.0);
         let listed = log.iter().rev().filter(|record| filter.selects(record));
         Ok(listed.take(filter.limit as usize).cloned().collect())
-    }
-}
-
-impl AuditFilter {
-    /// Returns `true` if the filter selects the record, for stores without a query language. The store applies the order
-    /// and the limit.
-    pub fn selects(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
-        let actor = entry.actor.user_id.as_ref();
-        let after = self.after.as_ref();
-        after.is_none_or(|(at, id)| entry.sort_key() < (*at, id.to_string()))
-            && self.id.as_ref().is_none_or(|one| *one == entry.id)
-            && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
-            && self.action.as_ref().is_none_or(|one| *one == entry.action)
-            && self.target.as_ref().is_none_or(|one| *one == entry.target)
     }
 }

@@ -1,4 +1,5 @@
-//! Access of members and guests, loaded on each request, and the times at which members were last seen.
+//! Access of members and guests, loaded on each request; the accounts of sessions, and the times at which members were last
+//! seen.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ impl Authorizer for ReferenceBoard {
             return Ok(None);
         };
         let owner = match owner {
-            Some(row) => Some((row, self.rules(row.rules_version).await?)),
+            Some(row) => Some((row, self.load_rules(row.rules_version).await?)),
             None => None,
         };
         let board = self.clone();
@@ -54,8 +55,11 @@ impl Authorizer for ReferenceBoard {
         owner: &UserId,
         request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
-        let owner = self.owner(owner).await?;
-        Ok(owner.map(|owner| self.access_of(owner, request)))
+        let Ok(member) = owner.to_i64() else {
+            return Ok(None);
+        };
+        let found = self.load(Some(member)).await?;
+        Ok(found.map(|member| self.access_of(member, request)))
     }
 
     async fn access_of_members(
@@ -70,7 +74,7 @@ impl Authorizer for ReferenceBoard {
         let Some(first) = rows.first() else {
             return Ok(Some(HashMap::new()));
         };
-        let rules = self.rules(first.rules_version).await?;
+        let rules = self.load_rules(first.rules_version).await?;
         let found = rows.into_iter().filter_map(|row| {
             let actor = row.with_rules(&rules);
             let member = UserId::from(actor.member?);
@@ -82,7 +86,7 @@ impl Authorizer for ReferenceBoard {
 
 impl ReferenceBoard {
     /// Returns the rules of this version, or newer ones.
-    async fn rules(&self, version: i64) -> BoardResult<Arc<BoardRules>> {
+    async fn load_rules(&self, version: i64) -> BoardResult<Arc<BoardRules>> {
         if let Some(rules) = self.rules.get(version) {
             return Ok(rules);
         }
@@ -126,13 +130,7 @@ impl ReferenceBoard {
         }
     }
 
-    async fn owner(&self, owner: &UserId) -> BackendResult<Option<Actor>> {
-        match owner.to_i64() {
-            Ok(member) => self.load(Some(member)).await,
-            Err(_) => Ok(None),
-        }
-    }
-
+    /// Loads a member, or the guest for `None`.
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let with_position = self.database.has_replicas();
         let found = self
@@ -143,7 +141,7 @@ impl ReferenceBoard {
         let Some(row) = found else {
             return Ok(None);
         };
-        let rules = self.rules(row.rules_version).await?;
+        let rules = self.load_rules(row.rules_version).await?;
         Ok(Some(row.with_rules(&rules)))
     }
 
@@ -157,26 +155,26 @@ impl ReferenceBoard {
 
     fn record_last_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_news = |last| last_seen::is_due(last, now, last_seen::RESOLUTION);
+        let is_due = |last| last_seen::is_due(last, now, last_seen::RESOLUTION);
         if let Some(member) = actor.member
-            && actor.last_seen.is_none_or(is_news)
+            && actor.last_seen.is_none_or(is_due)
         {
             self.last_seen.record(member, now);
         }
     }
 }
 
-/// The access that the library needs, with the actor for the board's own commands.
+/// Returns the access for the library, with the actor for the board's own commands.
 fn access(actor: Actor, now: Timestamp) -> Access {
     let forums = VisibleForums::from_ids(actor.visible_forums().map(ForumId::from));
     let offline = actor.settings.offline();
-    let locked_out = offline.is_some() && !actor.groups.contains(Group::Administrators);
+    let is_offline = offline.is_some() && !actor.groups.contains(Group::Administrators);
     let offline_for = offline
         .and_then(|until| Timestamp::parse(until).ok())
         .filter(|until| *until > now)
         .map(|until| until.saturating_duration_since(now));
     Access::new(forums)
-        .board_offline(locked_out)
+        .board_offline(is_offline)
         .offline_for(offline_for)
         .with_extension(Arc::new(actor))
 }

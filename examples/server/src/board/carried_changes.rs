@@ -66,15 +66,16 @@ impl CarriedChanges {
         }
         let mut changes = Self::default();
         for lookup in new_targets(restored, replaced, &AuditAction::TOKEN_REVOKED)? {
-            let is_valid =
+            let find_valid =
                 "SELECT 1 FROM forum_api_tokens WHERE lookup = ?1 AND revoked_at IS NULL";
-            if restored.prepare(is_valid)?.exists([&lookup])? {
+            if restored.prepare(find_valid)?.exists([&lookup])? {
                 changes.revoked_tokens.push(lookup);
             }
         }
         let banned = new_targets(restored, replaced, &audit::MEMBER_BANNED)?;
         let passwords = new_targets(restored, replaced, &audit::MEMBER_PASSWORD_CHANGED)?;
         let groups = new_targets(restored, replaced, &audit::MEMBER_GROUPS_CHANGED)?;
+        // The targets of these entries are usernames.
         let names: BTreeSet<_> = banned.iter().chain(&passwords).chain(&groups).collect();
         for name in names {
             let find = "SELECT * FROM member WHERE lower(username) = lower(?1)";
@@ -84,6 +85,7 @@ impl CarriedChanges {
             let Some((former, last)) = account(restored)?.zip(account(replaced)?) else {
                 continue;
             };
+            // Another member has the name since then.
             if former.id != last.id {
                 continue;
             }
@@ -101,6 +103,7 @@ impl CarriedChanges {
                 changes.members.push(member);
             }
         }
+        // The targets of these entries are ids.
         for id in new_targets(restored, replaced, &audit::MEMBER_ERASED)? {
             let find = "SELECT username FROM member WHERE CAST(id AS TEXT) = ?1";
             if let Some(name) = restored.query_row(find, [&id], |row| row.get(0)).optional()? {
@@ -126,11 +129,11 @@ fn new_targets(
 ) -> Result<BTreeSet<String>> {
     let find = "SELECT id, target FROM forum_api_audit_log WHERE action = ?1";
     let mut entries = replaced.prepare(find)?;
-    let mut is_known = restored.prepare("SELECT 1 FROM forum_api_audit_log WHERE id = ?1")?;
+    let mut known_entry = restored.prepare("SELECT 1 FROM forum_api_audit_log WHERE id = ?1")?;
     let mut targets = BTreeSet::new();
     let mut rows = entries.query([action.as_str()])?;
     while let Some(row) = rows.next()? {
-        if !is_known.exists([row.get::<_, String>("id")?])? {
+        if !known_entry.exists([row.get::<_, String>("id")?])? {
             targets.insert(row.get("target")?);
         }
     }

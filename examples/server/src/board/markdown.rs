@@ -43,6 +43,8 @@ impl BodyHtml {
         Ok(Self { html, max_length })
     }
 
+    /// Returns the HTML.
+    ///
     /// # Errors
     /// If the body is too long.
     pub fn as_str(&self, texts: &Texts) -> BoardResult<&str> {
@@ -174,7 +176,9 @@ fn delimit_addresses(source: &str) -> Cow<'_, str> {
     }
     let mut delimited = String::new();
     let mut end = 0;
+    // Depth in links, images and code, in which addresses are not linked.
     let mut unlinked = 0;
+    // Up to the end of the current cell, if the event is in a table: an address does not contain the border of a cell.
     let mut source_of_cell = source;
     for (event, range) in parser(source).into_offset_iter() {
         match event {
@@ -534,7 +538,6 @@ mod tests {
         assert!(render_blocking(&"<".repeat(3000)).starts_with("<p>"));
     }
 
-    /// The cost of rendering is proportional to the number of nodes.
     #[test]
     fn the_class_of_a_code_block_is_a_language() {
         for (info, expected) in [
@@ -557,6 +560,7 @@ mod tests {
         }
     }
 
+    /// The cost of rendering is proportional to the number of events.
     #[test]
     fn tables_of_many_empty_cells_are_text() {
         let table = |columns: usize, rows: usize| {
