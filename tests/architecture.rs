@@ -30,7 +30,7 @@ const MODULES: &[&str] = &[
 #[rustfmt::skip]
 const SERVER_MODULES: &[&str] = &[
     "nearest", "new_file", "own_files", "options", "output", "terminal", "prompt", "shutdown", "log", "keys", "audit", "database_lock",
-    "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::edit_rules", "board::settings", "board::markdown",
+    "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::settings", "board::markdown",
     "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events", "board::forum_count",
     "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
     "board::reference_board", "board::authorizer", "board::commands", "board::batches", "board::removal", "board::erasure", "board::copy", "board::demo", "board::generate", "board",

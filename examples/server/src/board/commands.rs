@@ -150,26 +150,22 @@ impl host::Board for ReferenceBoard {
         at: PostPath,
         edit: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
-        let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
+        let (thread, post) = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
         let html = match &edit.body {
             Some(body) => Some(render(by, body).await?),
             None => None,
         };
-        self.act(
-            by,
-            LockTarget::Post(PostTarget { thread: Some(at.0), post: at.1 }),
-            move |command| Box::pin(posts::edit(command, at, edit, html)),
-        )
+        self.act(by, LockTarget::Post(PostTarget { thread: Some(thread), post }), move |command| {
+            Box::pin(posts::edit(command, thread, post, edit, html))
+        })
         .await
     }
 
     async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
-        let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(
-            by,
-            LockTarget::Post(PostTarget { thread: Some(at.0), post: at.1 }),
-            move |command| Box::pin(posts::delete(command, at)),
-        )
+        let (thread, post) = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
+        self.act(by, LockTarget::Post(PostTarget { thread: Some(thread), post }), move |command| {
+            Box::pin(posts::delete(command, thread, post))
+        })
         .await
     }
 

@@ -1,7 +1,7 @@
 //! The reference board: a small but real board over SQLite or Postgres.
 //!
-//! One file or folder for each resource holds its queries and commands. `access::permissions`, `rules`, `edit_rules`,
-//! `polls::poll_rules` and `settings` hold the rules. Every command runs in one transaction, which also records its events.
+//! One file or folder for each resource holds its queries and commands. `access::permissions`, `rules`,
+//! `posts::thread_view`, `polls::poll_rules` and `settings` hold the rules. Every command runs in one transaction, which also records its events.
 
 pub mod access;
 pub mod accounts;
@@ -12,7 +12,6 @@ mod commands;
 pub mod copy;
 pub mod db;
 pub mod demo;
-mod edit_rules;
 mod erasure;
 mod events;
 mod forum_count;

@@ -33,9 +33,9 @@ pub async fn rate(
         None => None,
     };
     let post_id = post.map(|post| post.id);
-    let raters = (actor.member, member);
     let most = actor.settings.of(&RATINGS_PER_DAY);
-    let (is_rated, oldest) = load_limits(tx, raters, post_id, most, events.now).await?;
+    let (is_rated, oldest) =
+        load_limits(tx, actor.member, member, post_id, most, events.now).await?;
     let comment = check_comment(&rate, &actor.settings, texts)?;
     if is_rated {
         let text = if post.is_some() { texts.post_rated } else { texts.member_rated };
@@ -169,7 +169,8 @@ async fn find_post(
 /// oldest of the last `most` ratings within a day.
 async fn load_limits(
     tx: &Transaction<'_>,
-    (rater, member): (Option<i64>, i64),
+    rater: Option<i64>,
+    member: i64,
     post: Option<i64>,
     most: i64,
     now: Timestamp,

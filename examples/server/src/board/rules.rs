@@ -17,7 +17,7 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn check_title<'a>(text: &'a str, most: i64, texts: &Texts) -> BoardResult<&'a str> {
-    check_single_line("title", text, most, (texts.title_missing, texts.title_too_long), texts)
+    check_single_line("title", text, most, texts.title_missing, texts.title_too_long, texts)
 }
 
 /// Trims and checks a single-line text of 1 to `most` characters.
@@ -25,7 +25,8 @@ pub fn check_single_line<'a>(
     field: impl Into<Cow<'static, str>>,
     text: &'a str,
     most: i64,
-    (missing, too_long): (&str, &str),
+    missing: &str,
+    too_long: &str,
     texts: &Texts,
 ) -> BoardResult<&'a str> {
     let trimmed = text.trim();

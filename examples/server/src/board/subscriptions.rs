@@ -105,14 +105,13 @@ pub async fn subscribe(
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<CreateOutcome<Subscription>> {
     let absent = || BoardError::not_found(texts.unknown_target).with_field("targetId");
-    let key = target_key(&subscription_target).ok_or_else(absent)?;
+    let key = TargetKey::of(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
-    let (target, id) = key;
     let insert = "
         INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
     let parameters = bind! {
-        ":member": actor.member, ":forum": forum, ":target": target_name(target), ":id": id,
+        ":member": actor.member, ":forum": forum, ":target": key.target(), ":id": key.id,
         ":now": events.now,
     };
     let added = tx.execute(insert, parameters).await?;
@@ -135,11 +134,11 @@ pub async fn unsubscribe(
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<()> {
     let not_subscribed = || BoardError::not_found(texts.not_subscribed);
-    let (target, id) = target_key(&subscription_target).ok_or_else(not_subscribed)?;
+    let key = TargetKey::of(&subscription_target).ok_or_else(not_subscribed)?;
     let deleted = tx
         .execute(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
-            bind![actor.member, target_name(target), id],
+            bind![actor.member, key.target(), key.id],
         )
         .await?;
     if deleted == 0 {
@@ -151,7 +150,7 @@ pub async fn unsubscribe(
 async fn load(
     connection: &Connection<'_>,
     actor: &Actor,
-    (target, id): (SubscriptionTargetKind, i64),
+    key: TargetKey,
 ) -> BoardResult<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
@@ -160,7 +159,7 @@ async fn load(
                 AND subscription.target_id = :id"
         )
     });
-    let parameters = bind! { ":member": actor.member, ":target": target_name(target), ":id": id };
+    let parameters = bind! { ":member": actor.member, ":target": key.target(), ":id": key.id };
     let (_, subscription) = connection.one(&QUERY, parameters, read).await?;
     Ok(subscription)
 }
@@ -185,12 +184,12 @@ fn read(row: &Row<'_>) -> BackendResult<(i64, Subscription)> {
 async fn containing_forum(
     connection: &Connection<'_>,
     actor: &Actor,
-    (target, id): (SubscriptionTargetKind, i64),
+    key: TargetKey,
 ) -> BoardResult<Option<i64>> {
-    if target == SubscriptionTargetKind::Forum {
-        return Ok(actor.access(id).read.then_some(id));
+    if key.kind == SubscriptionTargetKind::Forum {
+        return Ok(actor.access(key.id).read.then_some(key.id));
     }
-    let content = ContentRef { thread: Some(id), ..ContentRef::default() };
+    let content = ContentRef { thread: Some(key.id), ..ContentRef::default() };
     match visibility::forum(connection, actor, content).await {
         Ok(forum) => Ok(Some(forum)),
         Err(BoardError::PathNotFound) => Ok(None),
@@ -198,13 +197,27 @@ async fn containing_forum(
     }
 }
 
-/// Returns the kind and the id of a target; `None` if the id is invalid.
-fn target_key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
-    let id = match subscription_target {
-        SubscriptionTarget::Thread(id) => id.to_i64(),
-        SubscriptionTarget::Forum(id) => id.to_i64(),
-    };
-    Some((subscription_target.kind(), id.ok()?))
+/// Target of a subscription as the database stores it.
+#[derive(Clone, Copy)]
+struct TargetKey {
+    kind: SubscriptionTargetKind,
+    id: i64,
+}
+
+impl TargetKey {
+    /// Returns `None` if the id is invalid.
+    fn of(target: &SubscriptionTarget) -> Option<Self> {
+        let id = match target {
+            SubscriptionTarget::Thread(id) => id.to_i64(),
+            SubscriptionTarget::Forum(id) => id.to_i64(),
+        };
+        Some(Self { kind: target.kind(), id: id.ok()? })
+    }
+
+    /// Returns the value of the column `target`.
+    const fn target(self) -> &'static str {
+        target_name(self.kind)
+    }
 }
 
 const fn target_name(target: SubscriptionTargetKind) -> &'static str {

@@ -108,13 +108,19 @@ pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Bo
         .ok_or(BoardError::PathNotFound)
 }
 
-/// Loads the title of the forum, the author of a new thread and the times.
+/// The rows that a new thread depends on.
+struct StartContext {
+    forum_title: String,
+    author: Option<Author>,
+    times: PostTimes,
+}
+
 async fn load_for_start(
     tx: &Transaction<'_>,
     actor: &Actor,
     forum: i64,
     now: Timestamp,
-) -> BoardResult<(String, Option<Author>, PostTimes)> {
+) -> BoardResult<StartContext> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {}, times.*
@@ -125,9 +131,11 @@ async fn load_for_start(
     });
     let times = TimesParams::new(actor, &POSTS_PER_HOUR, now);
     tx.first(&QUERY, &times.with(bind! { ":forum": forum }), |row| {
-        let forum_title = row.value("forum_title")?;
-        let author = row.author(["actor_id", "actor_name", "actor_avatar"])?;
-        Ok((forum_title, author, PostTimes::read(row)?))
+        Ok(StartContext {
+            forum_title: row.value("forum_title")?,
+            author: row.author(["actor_id", "actor_name", "actor_avatar"])?,
+            times: PostTimes::read(row)?,
+        })
     })
     .await?
     .ok_or(BoardError::PathNotFound)
@@ -142,7 +150,8 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
-    let (forum_title, author, times) = load_for_start(tx, actor, forum, events.now).await?;
+    let StartContext { forum_title, author, times } =
+        load_for_start(tx, actor, forum, events.now).await?;
     let settings = &*actor.settings;
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;

@@ -79,9 +79,9 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::error::SqlState;
 
-use super::postgres_read::{ReadKind, limits, share, until};
+use super::postgres_read::{ReadKind, share, until};
 use super::postgres_transaction::{
-    Failure, Postgres, PostgresTransaction, RETRY_AFTER, TransactionKind,
+    Failure, Postgres, PostgresTransaction, RETRY_AFTER, Timeouts, TransactionKind,
 };
 use super::replicas::Replicas;
 use super::thread_turns::ThreadTurns;
@@ -115,10 +115,8 @@ pub const SINCE_OVERLAP: Duration = Duration::from_secs(30);
 /// The transaction of a member's command. Its query plans do not depend on parameter values: commands find rows by keys,
 /// and planning a statement again for the values of each execution can take longer than the execution.
 const COMMAND: TransactionKind = TransactionKind {
-    begin: concat!(
-        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
-        limits!(idle: "1500ms")
-    ),
+    begin: "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan",
+    timeouts: Some(Timeouts { statement: "10s", idle_in_transaction: "1500ms" }),
     has_limit: true,
     max_duration: Some(MAX_DURATION),
 };
@@ -130,15 +128,14 @@ const OPERATION: TransactionKind = TransactionKind { max_duration: None, ..COMMA
 /// all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: TransactionKind = TransactionKind {
     begin: "BEGIN; SET LOCAL statement_timeout = 0",
+    timeouts: None,
     has_limit: false,
     max_duration: None,
 };
 
 /// A transaction whose commit returns before the changes are on disk. A crash of the server may lose them.
-pub const BACKGROUND: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN; SET LOCAL synchronous_commit = off; ", limits!(idle: "1500ms")),
-    ..OPERATION
-};
+pub const BACKGROUND: TransactionKind =
+    TransactionKind { begin: "BEGIN; SET LOCAL synchronous_commit = off", ..OPERATION };
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.
 #[derive(Clone, Debug)]

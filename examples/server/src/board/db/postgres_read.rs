@@ -12,24 +12,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Query};
 use super::postgres_transaction::{
-    Failure, Postgres, PostgresTransaction, RETRY_AFTER, TransactionKind,
+    Failure, Postgres, PostgresTransaction, RETRY_AFTER, Timeouts, TransactionKind,
 };
 
-/// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
-macro_rules! limits {
-    (idle: $idle:literal) => {
-        concat!(
-            "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '",
-            $idle,
-            "'"
-        )
-    };
-}
-
-pub(super) use limits;
-
 const SNAPSHOT: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!(idle: "20s")),
+    begin: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    timeouts: Some(Timeouts { statement: "10s", idle_in_transaction: "20s" }),
     has_limit: true,
     max_duration: None,
 };
@@ -37,10 +25,7 @@ const SNAPSHOT: TransactionKind = TransactionKind {
 /// The snapshot of a search, whose statements have its time limit. A connection can still run one of them when a search is
 /// canceled.
 const SEARCH: TransactionKind = TransactionKind {
-    begin: concat!(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ",
-        "SET LOCAL statement_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
-    ),
+    timeouts: Some(Timeouts { statement: "2s", idle_in_transaction: "20s" }),
     ..SNAPSHOT
 };
 

@@ -51,12 +51,33 @@ pub struct PostgresTransaction<'a> {
 
 #[derive(Clone, Copy, Debug)]
 pub struct TransactionKind {
-    /// The statements that begin the transaction, which are sent together.
+    /// The statements that begin the transaction.
     pub begin: &'static str,
+    /// `None` for a transaction that `begin` limits.
+    pub timeouts: Option<Timeouts>,
     /// True if the wait for each result is limited.
     pub has_limit: bool,
     /// Maximum time from the beginning to the commit.
     pub max_duration: Option<Duration>,
+}
+
+/// Timeouts of a transaction, in the syntax of Postgres. Each transaction sets them, because the sessions of a pooler in
+/// transaction mode may not have those of the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    pub statement: &'static str,
+    /// Maximum time between two statements.
+    pub idle_in_transaction: &'static str,
+}
+
+impl Timeouts {
+    /// Returns the statements that set the timeouts, for the end of a batch of statements.
+    fn settings(self) -> String {
+        let Self { statement, idle_in_transaction } = self;
+        format!(
+            "; SET LOCAL statement_timeout = '{statement}'; SET LOCAL idle_in_transaction_session_timeout = '{idle_in_transaction}'"
+        )
+    }
 }
 
 /// The code of the statement that ended a transaction; empty if none did.
@@ -74,10 +95,11 @@ impl<'a> PostgresTransaction<'a> {
         }
     }
 
-    /// Begins the transaction, and runs `settings`. Other statements can be sent before this future is ready: if it
+    /// Begins the transaction, and runs `settings`, in one batch. Other statements can be sent before this future is ready: if it
     /// fails, they fail as well.
     pub async fn begin(&self, settings: &str) -> BackendResult<()> {
-        self.execute_batch(&format!("{}{settings}", self.kind.begin)).await
+        let timeouts = self.kind.timeouts.map(Timeouts::settings).unwrap_or_default();
+        self.execute_batch(&format!("{}{timeouts}{settings}", self.kind.begin)).await
     }
 
     /// Runs `changes` and commits, in one round trip if their statements are prepared. Fails without an effect if the

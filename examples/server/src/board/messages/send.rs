@@ -27,7 +27,8 @@ pub async fn send(
         "subject",
         &new.subject,
         settings.of(&TITLE_MAX),
-        (texts.subject_missing, texts.subject_too_long),
+        texts.subject_missing,
+        texts.subject_too_long,
         texts,
     )?;
     rules::check_text(

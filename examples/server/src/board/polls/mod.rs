@@ -67,7 +67,7 @@ pub async fn edit(
         return Ok(found.into_in_forum());
     }
     edit_limit::check(actor, oldest_edit, events.now, texts)?;
-    update(tx, actor, (poll, &found.poll), &draft, events.now).await?;
+    update(tx, actor, poll, &found.poll, &draft, events.now).await?;
     let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
 }
@@ -218,7 +218,8 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
 async fn update(
     tx: &Transaction<'_>,
     actor: &Actor,
-    (poll, before): (i64, &Poll),
+    poll: i64,
+    before: &Poll,
     draft: &PollDraft<'_>,
     now: Timestamp,
 ) -> BoardResult<()> {

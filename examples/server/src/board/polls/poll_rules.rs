@@ -133,8 +133,14 @@ fn check_question<'a>(
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<&'a str> {
-    let messages = (texts.question_missing, texts.question_too_long);
-    check_single_line(body.field("question"), text, settings.of(&TITLE_MAX), messages, texts)
+    check_single_line(
+        body.field("question"),
+        text,
+        settings.of(&TITLE_MAX),
+        texts.question_missing,
+        texts.question_too_long,
+        texts,
+    )
 }
 
 fn read_choice<'a>(
@@ -157,11 +163,17 @@ fn check_choices<'a>(
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<Vec<PollChoice<'a>>> {
-    let messages = (texts.option_missing, texts.option_too_long);
     let length = settings.of(&TITLE_MAX);
     let trimmed = choices.enumerate().map(|(index, choice)| {
         let PollChoice { id, text } = choice?;
-        let text = check_single_line(body.option_text(index), text, length, messages, texts)?;
+        let text = check_single_line(
+            body.option_text(index),
+            text,
+            length,
+            texts.option_missing,
+            texts.option_too_long,
+            texts,
+        )?;
         Ok(PollChoice { id, text })
     });
     let checked = trimmed.collect::<BoardResult<Vec<_>>>()?;

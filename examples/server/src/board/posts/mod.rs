@@ -6,36 +6,33 @@ pub mod post_events;
 pub mod post_insert;
 pub mod post_row;
 pub mod public_post;
+mod thread_view;
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
+use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
     Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
-    PostSort, PostUpdate, Thread, Timestamp, UserId,
+    PostSort, PostUpdate, Timestamp,
 };
 
 use crate::board::access::actor::Actor;
-use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{
     self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
 };
 use crate::board::db::{Connection, Dialects, Row, Transaction, bind};
-use crate::board::edit_rules::{PostChange, PostFacts};
 use crate::board::events::{Command, EventRecorder};
 use crate::board::markdown::BodyHtml;
-use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
+use crate::board::settings::{BODY_MAX, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{edit_rules, rules, search, thread_row};
+use crate::board::{rules, search, thread_row};
 use edit_limit::OLDEST;
 use post_events::{EDITED, EventScope, REPLIED, THREAD_UPDATED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
 use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
-
-/// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
-const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
+use thread_view::{PostChange, ThreadView};
 
 /// Statements that select a row for each post of a page, one row for a page without posts, and none for a hidden thread.
 #[derive(Debug)]
@@ -138,7 +135,7 @@ fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> Dialects<String
                 FROM thread WHERE id = :thread
             )
             SELECT
-                {THREAD_COLUMNS},
+                {thread},
                 CASE WHEN :from IS NOT NULL THEN EXISTS (
                     SELECT 1 FROM post AS first
                     WHERE first.id = :from AND first.thread_id + 0 = thread.id AND {}
@@ -151,6 +148,7 @@ fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> Dialects<String
             {order}",
             sees_post("first"),
             sees_thread(),
+            thread = ThreadView::COLUMNS,
             moderates = visibility::moderates("forum_id"),
         )
     })
@@ -194,10 +192,11 @@ pub async fn list(
             Some(view) => view,
             none => {
                 sees_from = row.value("sees_from")?;
-                none.insert(PostView::read(row, actor, now)?)
+                none.insert(ThreadView::read(row, actor, now)?)
             }
         };
-        if let Some(post) = view.post(row)? {
+        if let Some(post) = PublicPost::maybe_read(row)? {
+            let post = view.show(post);
             let texts = [&post.body, &post.body_html].into_iter().flatten();
             bytes += texts.map(|text| list.json_size(text)).sum::<usize>();
             items.push(post);
@@ -212,77 +211,6 @@ pub async fn list(
     let last = items.last().filter(|_| has_more);
     let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
     Ok(InForum::new(view.forum.into(), Page { items, next }))
-}
-
-/// A thread as the rules on posts read it, and the access of the caller.
-struct PostView {
-    forum: i64,
-    locked: bool,
-    first: Option<PostId>,
-    /// Time for changes in minutes.
-    window: i64,
-    access: ForumPermissions,
-    member: Option<UserId>,
-    now: Timestamp,
-}
-
-impl PostView {
-    fn of(thread: &Thread, actor: &Actor, now: Timestamp) -> BoardResult<Self> {
-        let forum = thread.forum_id.to_i64()?;
-        Ok(Self {
-            forum,
-            locked: thread.locked,
-            first: Some(thread.first_post_id.clone()),
-            window: actor.settings.of(&EDIT_WINDOW),
-            access: actor.access(forum),
-            member: actor.member.map(UserId::from),
-            now,
-        })
-    }
-
-    fn read(row: &Row<'_>, actor: &Actor, now: Timestamp) -> BackendResult<Self> {
-        let forum = row.value("forum_id")?;
-        Ok(Self {
-            forum,
-            locked: row.value("locked")?,
-            first: row.maybe_id("first_post_id")?,
-            window: actor.settings.of(&EDIT_WINDOW),
-            access: actor.access(forum),
-            member: actor.member.map(UserId::from),
-            now,
-        })
-    }
-
-    fn post(&self, row: &Row<'_>) -> BackendResult<Option<Post>> {
-        Ok(PublicPost::maybe_read(row)?.map(|post| self.show(post)))
-    }
-
-    fn show(&self, PublicPost { mut post, answered }: PublicPost) -> Post {
-        let answered = answered.filter(|answered| self.sees(answered));
-        post.in_reply_to = answered.map(|answered| answered.post_id);
-        post.can_edit = self.denial(PostChange::Edit, &post).is_none();
-        post.can_delete = self.denial(PostChange::Delete, &post).is_none();
-        post.can_read_deleted = self.access.moderate;
-        post
-    }
-
-    fn sees(&self, answered: &AnsweredPost) -> bool {
-        let own = answered.author.is_some() && answered.author == self.member;
-        is_visible(self.access, answered.state, own)
-    }
-
-    /// Returns the reason why the caller may not change a post that they see.
-    fn denial(&self, change: PostChange, post: &Post) -> Option<rules::Denial> {
-        let author = post.author.as_ref().map(|author| &author.user_id);
-        let facts = PostFacts {
-            own: author.is_some() && author == self.member.as_ref(),
-            first: self.first.as_ref() == Some(&post.post_id),
-            locked: self.locked,
-            state: post.state,
-            written: post.created_at,
-        };
-        edit_rules::check(self.access, facts, change, self.window, self.now)
-    }
 }
 
 /// An id that no post has, because ids begin at 1.
@@ -349,9 +277,8 @@ pub async fn reply(
     let ReplyContext { mut scope, slot, times, answered } =
         context.ok_or(BoardError::PathNotFound)?;
     let thread = &scope.thread;
-    let view = PostView::of(thread, actor, now)?;
-    let author = thread.author.as_ref().map(|author| &author.user_id);
-    let is_own = author.is_some() && author == view.member.as_ref();
+    let view = ThreadView::of(thread, actor, now)?;
+    let is_own = view.is_caller(thread.author.as_ref().map(|author| &author.user_id));
     if !is_visible(view.access, thread.state, is_own) {
         return Err(BoardError::PathNotFound);
     }
@@ -413,7 +340,7 @@ struct ChangedPost {
     post: PublicPost,
     scope: EventScope,
     oldest_edit: Option<Timestamp>,
-    view: PostView,
+    view: ThreadView,
 }
 
 impl ChangedPost {
@@ -421,7 +348,8 @@ impl ChangedPost {
     async fn load(
         tx: &Transaction<'_>,
         actor: &Actor,
-        (thread, post): (i64, i64),
+        thread: i64,
+        post: i64,
         change: PostChange,
         now: Timestamp,
         texts: &Texts,
@@ -444,7 +372,7 @@ impl ChangedPost {
                     item: PostRow::read(row)?,
                     post: PublicPost::read(row)?,
                     oldest_edit: row.value("oldest_edit")?,
-                    view: PostView::of(&scope.thread, actor, now)?,
+                    view: ThreadView::of(&scope.thread, actor, now)?,
                     scope,
                 })
             })
@@ -464,7 +392,7 @@ impl ChangedPost {
         actor: &Actor,
         texts: &Texts,
     ) -> BoardResult<ChangedTexts<'a>> {
-        rules::check_version(edit.expected_version, self.item.version, texts)?;
+        rules::check_version(edit.expected_version, self.post.post.version, texts)?;
         if edit.title.is_some() && !self.item.first {
             let error = BoardError::validation("title", texts.title_of_reply);
             return Err(error.with_reason("not_first_post"));
@@ -535,12 +463,14 @@ impl ChangedPost {
 /// An edit with the current values changes nothing.
 pub async fn edit(
     Command { tx, events, actor, texts }: Command<'_>,
-    at: (i64, i64),
+    thread: i64,
+    post: i64,
     edit: PostUpdate,
     html: Option<BodyHtml>,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
-    let mut edited = ChangedPost::load(tx, actor, at, PostChange::Edit, now, texts).await?;
+    let mut edited =
+        ChangedPost::load(tx, actor, thread, post, PostChange::Edit, now, texts).await?;
     let changed = edited.changed_texts(&edit, actor, texts)?;
     let ChangedTexts { title, body } = changed;
     if title.is_none() && body.is_none() {
@@ -564,7 +494,7 @@ pub async fn edit(
         ":now": now, ":editor": actor.member, ":reason": edit.reason,
     };
     edit_limit::run_counted(tx, actor, now, vec![EDIT], parameters.to_vec()).await?;
-    item.count_state(tx, state, actor.access(item.forum).counts).await?;
+    item.count_state(tx, state, edited.view.access.counts).await?;
     edited.set_edited(&changed, html, state, now);
     edited.record_edit(events, &changed)?;
     Ok(edited.into_seen())
@@ -588,10 +518,10 @@ const EDIT_THREAD: &str = "
 /// Soft-deletes a post, or the whole thread with its first post.
 pub async fn delete(
     Command { tx, events, actor, texts }: Command<'_>,
-    at: (i64, i64),
+    thread: i64,
+    post: i64,
 ) -> BoardResult<()> {
-    let ChangedPost { mut item, .. } =
-        ChangedPost::load(tx, actor, at, PostChange::Delete, events.now, texts).await?;
-    let on_profiles = actor.access(item.forum).counts;
-    item.delete(tx, events, on_profiles).await
+    let mut deleted =
+        ChangedPost::load(tx, actor, thread, post, PostChange::Delete, events.now, texts).await?;
+    deleted.item.delete(tx, events, deleted.view.access.counts).await
 }

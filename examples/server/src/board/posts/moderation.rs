@@ -6,7 +6,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 use forum_api::webhook::Event;
 
-use super::post_events::{EDITED, EventScope, REPLY_RESTORED, THREAD_RESTORED};
+use super::post_events::{EDITED, EventScope, EventsByPlace, RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, Row, Transaction, bind};
@@ -25,7 +25,8 @@ pub async fn approve(
     item.set_state(tx, ContentState::Visible, events.now, on_profiles).await?;
     if item.is_public() {
         item.record_waiting_update(tx, events).await?;
-        item.publish(tx, events, (EDITED, EDITED)).await?;
+        let edited = EventsByPlace { of_first: EDITED, of_reply: EDITED };
+        item.publish(tx, events, edited).await?;
     }
     Ok(())
 }
@@ -186,7 +187,7 @@ async fn restore_locked(
     let before = item.state_before.unwrap_or(ContentState::Visible);
     item.set_state(tx, before, events.now, rules.counts(item.forum)).await?;
     if item.is_public() {
-        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED)).await?;
+        item.publish(tx, events, RESTORED).await?;
     }
     Ok(true)
 }

@@ -138,7 +138,20 @@ pub const STARTED: PostEvents =
 pub const REPLIED: PostEvents = &[PostEventKind::Post(Event::post_created)];
 pub const THREAD_UPDATED: PostEvents = &[PostEventKind::Thread(Event::thread_updated)];
 pub const EDITED: PostEvents = &[PostEventKind::Post(Event::post_updated)];
-pub const THREAD_DELETED: PostEvents = &[PostEventKind::Thread(Event::thread_deleted)];
-pub const REPLY_DELETED: PostEvents = &[PostEventKind::Post(Event::post_deleted)];
-pub const THREAD_RESTORED: PostEvents = &[PostEventKind::Thread(Event::thread_restored)];
-pub const REPLY_RESTORED: PostEvents = &[PostEventKind::Post(Event::post_restored)];
+
+/// The events of a change that both the first post of a thread and a reply can undergo.
+#[derive(Clone, Copy, Debug)]
+pub struct EventsByPlace {
+    pub of_first: PostEvents,
+    pub of_reply: PostEvents,
+}
+
+pub const CREATED: EventsByPlace = EventsByPlace { of_first: STARTED, of_reply: REPLIED };
+pub const DELETED: EventsByPlace = EventsByPlace {
+    of_first: &[PostEventKind::Thread(Event::thread_deleted)],
+    of_reply: &[PostEventKind::Post(Event::post_deleted)],
+};
+pub const RESTORED: EventsByPlace = EventsByPlace {
+    of_first: &[PostEventKind::Thread(Event::thread_restored)],
+    of_reply: &[PostEventKind::Post(Event::post_restored)],
+};

@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{
-    EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED, THREAD_UPDATED,
-};
+use super::post_events::{CREATED, DELETED, EventScope, EventsByPlace, REPLIED, THREAD_UPDATED};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::accounts::post_count;
@@ -24,7 +22,6 @@ pub struct PostRow {
     pub first: bool,
     pub state: ContentState,
     pub state_before: Option<ContentState>,
-    pub version: i64,
     /// True if `post.created` was sent.
     published: bool,
     /// True if the thread was changed while it awaited approval, without an event.
@@ -40,7 +37,7 @@ impl PostRow {
     /// The columns that [`read`](Self::read) expects.
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-        post.state AS post_state, post.state_before, post.version AS post_version, post.published, thread.update_waits,
+        post.state AS post_state, post.state_before, post.published, thread.update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
@@ -62,7 +59,6 @@ impl PostRow {
             first: row.value("is_first")?,
             state: row.state("post_state")?,
             state_before: row.maybe_state("state_before")?,
-            version: row.value("post_version")?,
             published: row.value("published")?,
             thread_update_waits: row.value("update_waits")?,
             thread_state: row.state("thread_state")?,
@@ -92,9 +88,9 @@ impl PostRow {
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        republished: (PostEvents, PostEvents),
+        republished: EventsByPlace,
     ) -> BoardResult<()> {
-        let recorded = if self.published { republished } else { (STARTED, REPLIED) };
+        let recorded = if self.published { republished } else { CREATED };
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.thread);
         let parameters = bind! { ":post": self.post, ":thread": thread };
@@ -125,22 +121,23 @@ impl PostRow {
         let update = "UPDATE thread SET update_waits = FALSE WHERE id = ?1";
         tx.execute(update, bind![self.thread]).await?;
         if self.published {
-            self.record(tx, events, (THREAD_UPDATED, &[])).await?;
+            let updated = EventsByPlace { of_first: THREAD_UPDATED, of_reply: &[] };
+            self.record(tx, events, updated).await?;
         }
         Ok(())
     }
 
-    /// Records the `thread` events for a first post, and the `reply` events for another.
+    /// Records the events of a change.
     pub async fn record(
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        (thread, reply): (PostEvents, PostEvents),
+        changed: EventsByPlace,
     ) -> BoardResult<()> {
         if !events.has_readers {
             return Ok(());
         }
-        let kinds = if self.first { thread } else { reply };
+        let kinds = if self.first { changed.of_first } else { changed.of_reply };
         let (scope, post) =
             EventScope::load_with_post(tx, self.thread, self.post, events.actor).await?;
         scope.record(events, kinds, &post.post)
@@ -184,7 +181,7 @@ impl PostRow {
         let is_known = self.is_public() || awaits_approval_of_edit;
         self.set_state(tx, ContentState::Deleted, events.now, on_profiles).await?;
         if is_known {
-            self.record(tx, events, (THREAD_DELETED, REPLY_DELETED)).await?;
+            self.record(tx, events, DELETED).await?;
         }
         Ok(())
     }
