@@ -70,8 +70,14 @@ pub(crate) enum Action {
     ActivateSecret {
         endpoint: usize,
     },
+    RemoveEndpoint {
+        endpoint: usize,
+    },
     RetryDead {
         endpoint: usize,
+    },
+    Redeliver {
+        delivery: usize,
     },
     /// Advances the time.
     Wait {
@@ -193,7 +199,9 @@ impl Action {
             65 => Self::ActivateSecret { endpoint: any(random) },
             66 => Self::RetryDead { endpoint: any(random) },
             67 => Self::RevokeToken { member: any(random) },
-            68..80 => Self::Wait { seconds: wait(random) },
+            68 if random.chance(30) => Self::RemoveEndpoint { endpoint: any(random) },
+            68..70 => Self::Redeliver { delivery: any(random) },
+            70..80 => Self::Wait { seconds: wait(random) },
             80..86 => Self::Crash { process: any(random) },
             86..91 => Self::Start { process: any(random) },
             91 => Self::StopWorker { worker: any(random) },

@@ -54,6 +54,17 @@ impl Faults {
         }
     }
 
+    /// Chooses whether a call fails, or loses its result.
+    pub(crate) fn choose_failure(&self) -> Intervention {
+        let percent = self.percent.load(Ordering::SeqCst);
+        let choice = self.scheduler.choose(|random| random.below(200));
+        match choice {
+            _ if choice < percent => Intervention::Fail,
+            _ if choice < 2 * percent => Intervention::LoseResult,
+            _ => Intervention::Proceed,
+        }
+    }
+
     /// Runs a call of the board with a fault.
     pub(crate) async fn call<T, E: From<BackendError>>(
         &self,

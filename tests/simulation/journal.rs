@@ -21,7 +21,8 @@ use crate::scheduler::{ProcessId, START};
 /// Time in which a client repeats a request. Keys are kept for 24 hours, by clocks that differ by up to two hours.
 pub(crate) const REPEAT_PERIOD: Duration = Duration::from_secs(20 * 3600);
 
-const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 3600);
+/// Time until a new secret becomes active.
+pub(crate) const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 3600);
 
 /// Largest difference of clocks that is tolerated.
 const TOLERANCE: Duration = Duration::from_secs(60);
@@ -129,6 +130,7 @@ pub(crate) struct EndpointFacts {
     /// `false` if an administrator ever disabled it, or erased its owner, or if the owner ever lost a right.
     pub(crate) receives_all: bool,
     pub(crate) secrets: Vec<SecretFacts>,
+    pub(crate) is_removed: bool,
 }
 
 pub(crate) struct SecretFacts {
@@ -439,6 +441,33 @@ impl Journal {
         });
     }
 
+    /// Records that an administrator removes an endpoint with its deliveries. An attempt that has begun goes on.
+    pub(crate) fn removed(&self, endpoint: &EndpointId) {
+        self.with(|facts| {
+            facts.record(|| format!("removed {endpoint}"));
+            facts.endpoint(endpoint).is_removed = true;
+            facts.exclude(|one| one.id == *endpoint);
+        });
+    }
+
+    /// Returns `true` if a process has claimed the delivery, and recorded no result.
+    pub(crate) fn is_leased(&self, id: &DeliveryId) -> bool {
+        self.with(|facts| facts.lease(id).is_some())
+    }
+
+    /// Records that an administrator queues a delivery again, or makes it due.
+    pub(crate) fn redelivered(&self, id: &DeliveryId, now: Timestamp) {
+        self.with(|facts| {
+            facts.record(|| format!("redelivers {id}"));
+            let delivery = facts.deliveries.entry(id.clone()).or_default();
+            if delivery.state != Some(DeliveryState::Retrying) {
+                delivery.state = None;
+                delivery.attempts = 0;
+            }
+            delivery.due_at = Some(now);
+        });
+    }
+
     /// Records that an administrator queues the dead deliveries of an endpoint again.
     pub(crate) fn retried_dead(&self, endpoint: &EndpointId) {
         self.with(|facts| {
@@ -505,6 +534,10 @@ impl Facts {
         let is_due = delivery.due_at.is_none_or(|due_at| due_at <= now);
         let is_pending = delivery.state.is_none_or(DeliveryState::is_pending);
         let attempts = delivery.attempts;
+        let is_removed = self
+            .endpoints
+            .iter()
+            .any(|endpoint| endpoint.id == claimed.endpoint.id && endpoint.is_removed);
         delivery.lease = Some(Lease {
             id: claimed.lease_id,
             process,
@@ -516,6 +549,7 @@ impl Facts {
             replies: Vec::new(),
         });
         let result = require(is_committed, || "an event is delivered after its commit".into())
+            .and_then(|()| require(!is_removed, || "a removed endpoint gets nothing".into()))
             .and_then(|()| require(is_pending, || "a finished delivery is not claimed".into()))
             .and_then(|()| {
                 require(clocks_differ || is_free, || "a leased delivery is not claimed".into())

@@ -8,6 +8,7 @@
 //! at rest to the list in `rules.rs`.
 
 mod action;
+mod administrator;
 mod board;
 mod faults;
 mod journal;

@@ -16,15 +16,15 @@ use forum_api::store::{ErasedMember, Stores, WebhookStores};
 use forum_api::test_util::{self, StoreInterceptor, audit_entry};
 use forum_api::token::{Expiry, Lookup, TokenRequest};
 use forum_api::webhook::{PlaintextCipher, SecretCipher as _, Topic, WebhookSecret};
-use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
-use forum_api::{ApiSettings, Environment, ForumApi, audit::AuditActor, event_feed};
+use forum_api::{ApiSettings, Environment, ForumApi, event_feed};
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::action::{Action, NODES, Plan, Setting, Step, Write};
+use crate::administrator::{Administrator, Form, PanelRuntime, PanelStores};
 use crate::board::{ProcessBoard, SharedBoard};
 use crate::faults::Faults;
 use crate::journal::{
@@ -89,7 +89,8 @@ pub(crate) struct World {
     members: Vec<Member>,
     forums: Vec<ForumId>,
     endpoints: Vec<EndpointId>,
-    admin: WebhookAdmin,
+    /// `None` until there are members.
+    administrator: Option<Administrator>,
     writes: Vec<ClientWrite>,
     pub(crate) reader: Arc<Mutex<FeedReader>>,
 }
@@ -161,8 +162,7 @@ impl World {
             pending: Arc::default(),
             journal: journal.clone(),
         };
-        let runtime = ProcessRuntime { scheduler: scheduler.clone(), process: ProcessId(0) };
-        let environment = Environment::new(runtime)
+        let environment = Environment::new(PanelRuntime(scheduler.clone()))
             .clock(ProcessClock::new(&scheduler))
             .random(ProcessRandom::new(plan.seed))
             .omit_operations(OMITTED_OPERATIONS)
@@ -174,7 +174,7 @@ impl World {
             setting: plan.setting.clone(),
             faults: Faults::new(&scheduler),
             journal,
-            admin: WebhookAdmin::new(webhooks.clone(), &environment),
+            administrator: None,
             stores: blocking.stores(&keys),
             webhooks,
             database,
@@ -190,6 +190,7 @@ impl World {
             reader: Arc::default(),
         };
         world.fill(&environment);
+        world.add_administrator(&environment);
         world.start_all();
         world
     }
@@ -240,9 +241,34 @@ impl World {
             topics: endpoint.topics,
             receives_all: true,
             secrets,
+            is_removed: false,
         };
         self.journal.with(|journal| journal.endpoints.push(facts));
         self.endpoints.push(id);
+    }
+
+    fn add_administrator(&mut self, environment: &Environment) {
+        let mut logs = vec![self.stores.audit.clone()];
+        if !self.setting.keys_in_sqlite {
+            let stores = Stores::in_sqlite(&self.database);
+            logs.push(StoreInterceptor::blocking().stores(&stores).audit);
+        }
+        let stores =
+            PanelStores { api: self.stores.clone(), webhooks: self.webhooks.clone(), logs };
+        self.administrator = Some(Administrator::new(
+            &self.scheduler,
+            &self.faults,
+            &self.journal,
+            stores,
+            environment,
+            self.members[ADMINISTRATOR].id.clone(),
+        ));
+    }
+
+    fn submit(&mut self, form: &Form) {
+        if let Some(administrator) = &mut self.administrator {
+            administrator.submit(form);
+        }
     }
 
     pub(crate) fn violation(&self) -> Option<String> {
@@ -401,34 +427,37 @@ impl World {
                 self.receivers.lock().unwrap().insert(url(id), mode);
             }
             Action::SetEnabled { endpoint, enabled } => {
-                let id = self.endpoints[endpoint % self.endpoints.len()].clone();
-                drop(ready(self.admin.set_enabled(&id, enabled, &AuditActor::SYSTEM)));
-                self.journal.with(|facts| facts.exclude(|one| one.id == id));
+                let endpoint = self.endpoint(endpoint);
+                self.submit(&Form::SetEnabled { endpoint, enabled });
             }
             Action::RevokeToken { member } => {
                 let member = 1 + member % (self.members.len() - 1);
-                let lookup = &self.members[member].lookup;
-                let now = self.scheduler.now();
-                ready(self.stores.tokens.revoke(lookup, now, &audit_entry())).unwrap();
-                self.journal.with(|facts| facts.tokens[member].is_revoked = true);
+                let lookup = self.members[member].lookup;
+                self.submit(&Form::RevokeToken { member, lookup });
             }
             Action::RotateSecret { endpoint } => {
-                let id = self.endpoints[endpoint % self.endpoints.len()].clone();
-                let rotated = ready(self.admin.rotate(&id, &AuditActor::SYSTEM));
-                let secret = rotated.ok().map(|rotated| rotated.secret);
-                let now = self.scheduler.now();
-                secret.into_iter().for_each(|secret| self.journal.rotated(&id, secret, now));
+                let endpoint = self.endpoint(endpoint);
+                self.submit(&Form::RotateSecret { endpoint });
             }
             Action::ActivateSecret { endpoint } => {
-                let id = self.endpoints[endpoint % self.endpoints.len()].clone();
-                if ready(self.admin.activate(&id, &AuditActor::SYSTEM)).is_ok() {
-                    self.journal.activated(&id);
-                }
+                let endpoint = self.endpoint(endpoint);
+                self.submit(&Form::ActivateSecret { endpoint });
+            }
+            Action::RemoveEndpoint { endpoint } => {
+                let endpoint = self.endpoint(endpoint);
+                self.submit(&Form::RemoveEndpoint { endpoint });
             }
             Action::RetryDead { endpoint } => {
-                let id = self.endpoints[endpoint % self.endpoints.len()].clone();
-                if ready(self.admin.retry_dead(&id, &AuditActor::SYSTEM)).is_ok() {
-                    self.journal.retried_dead(&id);
+                let endpoint = self.endpoint(endpoint);
+                self.submit(&Form::RetryDead { endpoint });
+            }
+            Action::Redeliver { delivery } => {
+                let known = self.journal.with(|facts| {
+                    let number = reduced(delivery, facts.deliveries.len())?;
+                    facts.deliveries.keys().nth(number).cloned()
+                });
+                if let Some(delivery) = known {
+                    self.submit(&Form::Redeliver { delivery });
                 }
             }
             Action::Wait { seconds } => self.scheduler.advance(Duration::from_secs(seconds)),
@@ -443,6 +472,10 @@ impl World {
                 clock.set(offset_seconds, drift);
             }
         }
+    }
+
+    fn endpoint(&self, number: usize) -> EndpointId {
+        self.endpoints[number % self.endpoints.len()].clone()
     }
 
     fn post(&self, number: usize) -> Option<PostPath> {
