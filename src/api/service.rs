@@ -10,16 +10,20 @@ use tracing::Instrument;
 use super::openapi;
 use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
-use crate::host::BackendResult;
+use crate::host::{BackendError, BackendResult};
 use crate::http_util::{RequestBody, restore_uri};
 use crate::metrics::recorder;
 use crate::model::CLOCK_TOLERANCE;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
 use crate::store::TokenUsage;
+use crate::task::timeout;
 
 /// Time between two calls of [`ForumApi::flush_usage`].
 const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Time limit of a call of [`ForumApi::flush_usage`], which is repeated after it.
+const FLUSH_TIMEOUT: Duration = FLUSH_INTERVAL;
 
 /// Number of rows that are removed in one transaction. Other writers wait for it.
 const SWEEP_BATCH: u32 = 1000;
@@ -113,13 +117,16 @@ impl ForumApi {
         Ok(())
     }
 
-    /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. The future never completes: run it beside
-    /// the server. A crash of the process loses the usage since the last successful call, usually of at most one minute.
+    /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. Drops a call that takes longer than a
+    /// minute, and repeats it. The future never completes: run it beside the server. A crash of the process loses the usage
+    /// since the last successful call, usually of at most one minute.
     pub async fn flush_usage_periodically(&self) {
         loop {
-            let runtime = &self.0.services.environment.runtime;
+            let runtime = &*self.0.services.environment.runtime;
             runtime.sleep(FLUSH_INTERVAL).await;
-            if let Err(error) = self.flush_usage().await {
+            let flushed = timeout(runtime, FLUSH_TIMEOUT, self.flush_usage()).await;
+            let timed_out = || Err(BackendError::new("the usage store did not respond"));
+            if let Err(error) = flushed.unwrap_or_else(timed_out) {
                 recorder::record_store_error(STORE);
                 tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");
             }
