@@ -1,6 +1,8 @@
 //! The actions of a simulation. To add one, add a variant here, its choice to [`Action::choose`], and its effect to
 //! `World::perform`.
 
+use std::time::Duration;
+
 use crate::random::Random;
 
 /// One step of a simulation. Numbers of members, threads, posts and so on are reduced to the existing ones, so that each
@@ -140,12 +142,16 @@ pub(crate) struct Setting {
     /// `true` if tokens and idempotency keys are in SQLite, too; otherwise they are in memory.
     pub(crate) keys_in_sqlite: bool,
     pub(crate) workers: usize,
+    /// Time for which the feed keeps events.
+    pub(crate) feed_retention: Duration,
 }
 
 pub(crate) const NODES: usize = 2;
 
 /// Drift of a clock that does not move, in milliseconds for each hour.
 const STOPPED: i64 = -3_600_000;
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -157,11 +163,13 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
+        let clocks_differ = random.chance(40);
         let setting = Setting {
-            clocks_differ: random.chance(40),
+            clocks_differ,
             writes_to_outbox: random.chance(50),
             keys_in_sqlite: random.chance(70),
             workers: 2 + random.index(2),
+            feed_retention: if clocks_differ { HOUR * 24 * 30 } else { HOUR * 2 },
         };
         let length = 20 + random.below(40);
         let choose_step = |_| {
@@ -195,13 +203,14 @@ impl Action {
                 Self::SetReceiver { endpoint: any(random), mode: ReceiverMode::choose(random) }
             }
             62 => Self::SetEnabled { endpoint: any(random), enabled: random.chance(60) },
-            63..65 => Self::RotateSecret { endpoint: any(random) },
-            65 => Self::ActivateSecret { endpoint: any(random) },
-            66 => Self::RetryDead { endpoint: any(random) },
-            67 => Self::RevokeToken { member: any(random) },
-            68 if random.chance(30) => Self::RemoveEndpoint { endpoint: any(random) },
-            68..70 => Self::Redeliver { delivery: any(random) },
-            70..80 => Self::Wait { seconds: wait(random) },
+            // Few endpoints, so that a rotation follows another one.
+            63..65 => Self::RotateSecret { endpoint: random.index(3) },
+            65..67 => Self::ActivateSecret { endpoint: random.index(3) },
+            67 => Self::RetryDead { endpoint: any(random) },
+            68 => Self::RevokeToken { member: any(random) },
+            69 if random.chance(30) => Self::RemoveEndpoint { endpoint: any(random) },
+            69..71 => Self::Redeliver { delivery: any(random) },
+            71..80 => Self::Wait { seconds: wait(random) },
             80..86 => Self::Crash { process: any(random) },
             86..91 => Self::Start { process: any(random) },
             91 => Self::StopWorker { worker: any(random) },

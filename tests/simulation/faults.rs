@@ -28,6 +28,11 @@ impl Faults {
         self.percent.store(percent, Ordering::SeqCst);
     }
 
+    /// Returns `true` if calls can have faults.
+    pub(crate) fn is_active(&self) -> bool {
+        self.percent.load(Ordering::SeqCst) > 0
+    }
+
     pub(crate) fn chance(&self, percent: u64) -> bool {
         self.scheduler.choose(|random| random.chance(percent))
     }

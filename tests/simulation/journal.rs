@@ -1,7 +1,7 @@
 //! The journal: what the processes did, as the stores, the board, the receivers and the clients saw it. Each record checks
 //! the rules that concern it, so that a violation is found in the step that causes it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,8 +9,9 @@ use std::time::Duration;
 use forum_api::host::Access;
 use forum_api::model::*;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
-use forum_api::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
+use forum_api::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement, TokenUsage};
 use forum_api::test_util::StoreInterceptor;
+use forum_api::token::Lookup;
 use forum_api::webhook::{
     DeliveryState, Event, SignedRequest, Topic, TopicSet, WebhookSecret, verify,
 };
@@ -52,6 +53,20 @@ pub(crate) struct Facts {
     loads: BTreeMap<(ProcessId, UserId), Vec<Load>>,
     windows: BTreeMap<Vec<u8>, WindowState>,
     erased: Vec<(UserId, u64)>,
+    /// Times of the first fan-outs of events.
+    pub(crate) fan_outs: HashMap<EventId, Timestamp>,
+    /// Requests of each node.
+    pub(crate) usage: BTreeMap<ProcessId, UsageFacts>,
+}
+
+/// Requests to a node by token; `None` if the node does not know the token, because the store has failed.
+#[derive(Default)]
+pub(crate) struct UsageFacts {
+    pub(crate) requests: BTreeMap<Option<Lookup>, u64>,
+    /// Requests that the node has added to the store.
+    pub(crate) stored: BTreeMap<Option<Lookup>, u64>,
+    /// `true` if the result of such a call may have been lost: the node repeats it.
+    pub(crate) may_repeat: bool,
 }
 
 pub(crate) struct TokenFacts {
@@ -175,6 +190,8 @@ impl Journal {
             loads: BTreeMap::new(),
             windows: BTreeMap::new(),
             erased: Vec::new(),
+            fan_outs: HashMap::new(),
+            usage: BTreeMap::new(),
         })))
     }
 
@@ -252,6 +269,17 @@ impl Journal {
                 facts.charged(&arguments.0, arguments.1, arguments.2, arguments.3, decision);
             }
         );
+        observe!("outbox.fan_out", |facts, arguments: (Vec<FanOut>, Timestamp), _result: ()| {
+            for fan_out in &arguments.0 {
+                facts.fan_outs.entry(fan_out.event_id.clone()).or_insert(arguments.1);
+            }
+        });
+        observe!("usage.add_token_usage", |facts, arguments: (Vec<TokenUsage>,), _result: ()| {
+            let stored = &mut facts.usage.entry(process).or_default().stored;
+            for one in &arguments.0 {
+                *stored.entry(one.token).or_default() += one.counts.requests;
+            }
+        });
         observe!("rate_limits.refund", |facts,
                                         arguments: (RateLimitKey, u32, Budget, Timestamp),
                                         _result: ()| {
@@ -364,6 +392,45 @@ impl Journal {
             }));
             facts.check(require(is_same, || {
                 format!("repeats get the same response: write {number}")
+            }));
+        });
+    }
+
+    /// Records that a node receives a request with a token.
+    pub(crate) fn requested(&self, process: ProcessId, token: Lookup) {
+        self.with(|facts| {
+            let requests = &mut facts.usage.entry(process).or_default().requests;
+            *requests.entry(Some(token)).or_default() += 1;
+        });
+    }
+
+    /// Records that the result of a call of a node may be lost, after it has added requests to the store.
+    pub(crate) fn loses_usage_result(&self, process: ProcessId) {
+        self.with(|facts| facts.usage.entry(process).or_default().may_repeat = true);
+    }
+
+    /// Records whether a position of the feed has expired, in a request from `sent_at` to `now`.
+    pub(crate) fn read_position(
+        &self,
+        after: &str,
+        is_expired: bool,
+        sent_at: Timestamp,
+        now: Timestamp,
+        retention: Duration,
+    ) {
+        self.with(|facts| {
+            // The erasure of a member removes events.
+            if facts.clocks_differ || !facts.erased.is_empty() {
+                return;
+            }
+            let fan_out = facts.fan_outs.get(&EventId::parse(after).unwrap()).copied();
+            let holds = if is_expired {
+                fan_out.is_some_and(|time| time < now.saturating_sub(retention))
+            } else {
+                fan_out.is_none_or(|time| time >= sent_at.saturating_sub(retention))
+            };
+            facts.check(require(holds, || {
+                format!("a position expires with its event: {after} of {fan_out:?}, {is_expired}")
             }));
         });
     }

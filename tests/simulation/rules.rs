@@ -1,11 +1,21 @@
 //! The rules at rest: what holds when nothing has failed for thirty minutes. The journal checks the rules of each step.
 
-use forum_api::model::{DeliveryId, EndpointId};
+use std::collections::HashSet;
+use std::time::Duration;
+
+use forum_api::model::{DeliveryId, EndpointId, EventId};
 use forum_api::store::{DeliveryFilter, QueueStats};
 use forum_api::webhook::{Delivery, DeliveryState, Topic};
 
 use crate::ready;
-use crate::world::World;
+use crate::scheduler::ProcessId;
+use crate::world::{World, worker_settings};
+
+/// Time in which a sweep of the feed completes.
+const SWEEP_TIME: Duration = Duration::from_secs(600);
+
+/// Time in which a node adds its requests to the store.
+const FLUSH_PERIOD: Duration = Duration::from_secs(150);
 
 /// Checks a rule, and reports a violation to the journal.
 type Check = fn(&mut World);
@@ -17,6 +27,7 @@ pub(crate) const RULES: &[(&str, Check)] = &[
     ("counters equal their rows", counters_equal_their_rows),
     ("repeats of writes get an answer", repeats_of_writes_get_an_answer),
     ("the feed has each event once", the_feed_has_each_event_once),
+    ("usage has each request once", usage_has_each_request_once),
 ];
 
 fn deliveries(world: &World) -> Vec<Delivery> {
@@ -66,7 +77,8 @@ fn each_event_reaches_its_endpoints(world: &mut World) {
 
 fn counters_equal_their_rows(world: &mut World) {
     let rows = deliveries(world);
-    let limits = crate::world::worker_settings().due_time_limits();
+    let settings = worker_settings(world.setting.feed_retention);
+    let limits = settings.due_time_limits();
     let now = world.scheduler.now();
     let stats = ready(world.webhooks.deliveries.queue_stats(limits, now)).unwrap();
     let endpoints = ready(world.webhooks.endpoints.list()).unwrap();
@@ -112,20 +124,62 @@ fn repeats_of_writes_get_an_answer(world: &mut World) {
 
 fn the_feed_has_each_event_once(world: &mut World) {
     // The repeats caused events.
-    world.scheduler.advance(crate::world::worker_settings().poll_interval * 2);
+    let retention = world.setting.feed_retention;
+    let settings = worker_settings(retention);
+    world.scheduler.advance(settings.poll_interval * 2);
     let all = world.read_whole_feed();
     let read = world.reader.lock().unwrap().items.clone();
-    world.journal.require(read == all, || {
+    // The parts can have older events, which the feed does not contain any more.
+    world.journal.require(read.ends_with(&all), || {
         format!("the feed that was read in parts differs: {read:?}, not {all:?}")
     });
-    let mut expected: Vec<_> = world.journal.with(|facts| {
+    let now = world.scheduler.now();
+    let kept_since = now.saturating_sub(retention);
+    let swept_before = kept_since.saturating_sub(settings.sweep_interval + SWEEP_TIME);
+    let (missing, remaining) = world.journal.with(|facts| {
         let events = facts.events.iter().filter(|event| event.topic != Topic::MESSAGE_SENT);
-        events.map(|event| event.id.to_string()).collect()
+        let ids: Vec<_> = events.map(|event| &event.id).collect();
+        let fan_out = |id: &&&EventId| facts.fan_outs.get(**id).copied();
+        let is_listed = |id: &&&EventId| all.contains(&id.to_string());
+        let is_kept = |id: &&&EventId| fan_out(id).is_none_or(|time| time >= kept_since);
+        let is_swept = |id: &&&EventId| fan_out(id).is_some_and(|time| time < swept_before);
+        let missing = ids.iter().find(|id| is_kept(id) && !is_listed(id));
+        let remaining = ids.iter().find(|id| is_swept(id) && is_listed(id));
+        (missing.map(ToString::to_string), remaining.map(ToString::to_string))
     });
-    let mut actual = all;
-    expected.sort();
-    actual.sort();
-    world.journal.require(actual == expected, || {
-        format!("the feed has other events: {} of {}", actual.len(), expected.len())
+    world.journal.require(missing.is_none(), || format!("the feed has no {missing:?}"));
+    world.journal.require(remaining.is_none(), || format!("the feed keeps {remaining:?}"));
+    let distinct: HashSet<_> = all.iter().collect();
+    world
+        .journal
+        .require(distinct.len() == all.len(), || format!("the feed repeats events: {all:?}"));
+}
+
+fn usage_has_each_request_once(world: &mut World) {
+    world.scheduler.advance(FLUSH_PERIOD);
+    let fault = world.journal.with(|facts| {
+        let running = |id: &ProcessId| world.is_running(*id);
+        facts.usage.iter().find_map(|(id, usage)| {
+            let [requests, stored] =
+                [&usage.requests, &usage.stored].map(|counts| counts.values().sum::<u64>());
+            let is_complete = stored >= requests || !running(id);
+            let is_counted_once = stored <= requests || usage.may_repeat;
+            let is_exact = !usage.may_repeat && stored == requests;
+            let is_known = !usage.stored.contains_key(&None);
+            let is_of_tokens = !is_exact || !is_known || usage.stored == usage.requests;
+            let holds = is_complete && is_counted_once && is_of_tokens;
+            (!holds).then(|| format!("{id:?}: {:?} of {:?}", usage.stored, usage.requests))
+        })
     });
+    world.journal.require(fault.is_none(), || format!("usage has other requests: {fault:?}"));
+    let fault = world.journal.with(|facts| {
+        world.usage_of_tokens().into_iter().find_map(|(token, shown)| {
+            let stored = facts.usage.values().filter_map(|usage| usage.stored.get(&Some(token)));
+            let stored: u64 = stored.sum();
+            (shown != stored).then(|| format!("{shown} of {stored} with {token}"))
+        })
+    });
+    // The hours of a clock that was ahead are removed.
+    let holds = fault.is_none() || world.setting.clocks_differ;
+    world.journal.require(holds, || format!("a token has another usage: {fault:?}"));
 }

@@ -13,7 +13,7 @@ use forum_api::runtime::ManualClock;
 use forum_api::store::sqlite::rusqlite::{Savepoint, params_from_iter};
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ErasedMember, Stores, WebhookStores};
-use forum_api::test_util::{self, StoreInterceptor, audit_entry};
+use forum_api::test_util::{self, Intervention, StoreInterceptor, audit_entry};
 use forum_api::token::{Expiry, Lookup, TokenRequest};
 use forum_api::webhook::{PlaintextCipher, SecretCipher as _, Topic, WebhookSecret};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
@@ -38,8 +38,6 @@ use crate::{memory, ready};
 
 /// Time after which nothing waits when no more faults occur.
 const RECOVERY_PERIOD: Duration = Duration::from_secs(30 * 60);
-
-const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A time before all events.
 const SINCE: &str = "2025-12-31T00:00:00Z";
@@ -74,7 +72,7 @@ const EXPIRING: usize = 2;
 
 pub(crate) struct World {
     seed: u64,
-    setting: Setting,
+    pub(crate) setting: Setting,
     pub(crate) scheduler: Scheduler,
     pub(crate) faults: Faults,
     pub(crate) journal: Journal,
@@ -293,7 +291,18 @@ impl World {
         let clock = self.processes[number].clock.clone();
         let calls = StoreInterceptor::default();
         let faults = self.faults.clone();
-        calls.on_call(move |_, _| faults.choose());
+        let journal = self.journal.clone();
+        calls.on_call(move |method, _| {
+            let choice = faults.choose();
+            let has_effect = matches!(
+                choice,
+                Intervention::Delay(_) | Intervention::DelayResult(_) | Intervention::LoseResult
+            );
+            if method == "usage.add_token_usage" && has_effect && faults.is_active() {
+                journal.loses_usage_result(id);
+            }
+            choice
+        });
         self.journal.observe(&calls, id);
         let runtime = ProcessRuntime { scheduler: self.scheduler.clone(), process: id };
         let random = ProcessRandom::new(self.seed ^ (u64::from(id.0) << 32));
@@ -311,7 +320,15 @@ impl World {
         let webhooks = calls.webhooks(&self.webhooks);
         let service = if number < NODES {
             let stores = calls.stores(&self.stores);
-            let build = move || node(Arc::new(board), stores, &webhooks, &environment);
+            let retention = self.setting.feed_retention;
+            let scheduler = self.scheduler.clone();
+            let build = move || {
+                let api = node(Arc::new(board), stores, &webhooks, retention, &environment);
+                let counted = api.clone();
+                let flush = async move { counted.flush_usage_periodically().await };
+                scheduler.spawn(id, Box::pin(flush));
+                api
+            };
             Service::Node(LazyCell::new(Box::new(build)))
         } else {
             let network = Network {
@@ -323,7 +340,7 @@ impl World {
             };
             let mut worker = Worker::builder(webhooks, board.clone(), &environment)
                 .transport(network)
-                .settings(worker_settings());
+                .settings(worker_settings(self.setting.feed_retention));
             if !self.setting.writes_to_outbox {
                 worker = worker.pending_events(board);
             }
@@ -595,6 +612,7 @@ impl World {
         write.connections.push(connection);
         let api = ForumApi::clone(api);
         let journal = self.journal.clone();
+        journal.requested(*id, self.members[write.member].lookup);
         self.scheduler.spawn(
             *id,
             Box::pin(async move {
@@ -635,11 +653,28 @@ impl World {
         let api = ForumApi::clone(api);
         let reader = self.reader.clone();
         let journal = self.journal.clone();
+        journal.requested(*id, self.members[ADMINISTRATOR].lookup);
+        let scheduler = self.scheduler.clone();
+        let sent_at = scheduler.now();
+        let retention = self.setting.feed_retention;
         self.scheduler.spawn(
             *id,
             Box::pin(async move {
                 let response = api.respond(request).await;
                 journal.note(|| format!("the feed after {after:?} gets {}", response.status()));
+                let reason = response.headers().get("x-error-reason");
+                let is_expired = reason.is_some_and(|reason| reason == "position_expired");
+                if let Some(after) =
+                    after.as_deref().filter(|_| is_expired || response.status() == 200)
+                {
+                    journal.read_position(after, is_expired, sent_at, scheduler.now(), retention);
+                }
+                if is_expired {
+                    let mut reader = reader.lock().unwrap();
+                    if reader.after == after {
+                        *reader = FeedReader::default();
+                    }
+                }
                 if response.status() != 200 {
                     return;
                 }
@@ -661,6 +696,21 @@ impl World {
     }
 
     // Rest.
+
+    pub(crate) fn is_running(&self, id: ProcessId) -> bool {
+        self.processes.iter().filter_map(|one| one.running.as_ref()).any(|one| one.id == id)
+    }
+
+    /// Returns the requests with each token of a member who is not erased, as the store has them.
+    pub(crate) fn usage_of_tokens(&self) -> Vec<(Lookup, u64)> {
+        let members = self.members.iter().filter(|member| !member.is_erased);
+        let count = |lookup: Lookup| {
+            let usage = &self.stores.usage;
+            let hours = ready(usage.token_usage_by_hour(ALWAYS, Some(&lookup))).unwrap();
+            (lookup, hours.iter().map(|(_, counts)| counts.requests).sum())
+        };
+        members.map(|member| count(member.lookup)).collect()
+    }
 
     /// Ends all faults, and waits until nothing more can happen.
     pub(crate) fn recover(&mut self) {
@@ -723,6 +773,7 @@ fn node(
     board: Arc<ProcessBoard>,
     stores: Stores,
     webhooks: &WebhookStores,
+    retention: Duration,
     environment: &Environment,
 ) -> ForumApi {
     let mut settings = ApiSettings::default();
@@ -730,16 +781,16 @@ fn node(
     ForumApi::builder(Host::from(board), stores)
         .environment(environment)
         .settings(settings)
-        .operation(event_feed(webhooks, DAY * 30, environment))
+        .operation(event_feed(webhooks, retention, environment))
         .build()
         .unwrap()
 }
 
-pub(crate) fn worker_settings() -> WorkerSettings {
+pub(crate) fn worker_settings(event_retention: Duration) -> WorkerSettings {
     let mut settings = WorkerSettings::default();
     settings.poll_interval = Duration::from_secs(600);
     settings.retention = Duration::from_secs(2 * 3600);
-    settings.event_retention = DAY * 30;
+    settings.event_retention = event_retention;
     settings
 }
 
