@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
+use forum_test_support::endless_body::EndlessBody;
 use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::Full;
 use serde_json::Map;
 
 use crate::bodies::null_cases;
-use crate::support::server::read;
+use crate::support::server::{read, short_timeout};
 use crate::support::*;
 
 const MODERN: &str = "2026-07-28";
@@ -600,6 +601,19 @@ async fn a_refused_head_leaves_the_body_unread() {
         assert_eq!(response.status(), expected, "{case}");
         assert_eq!(read_flag.load(Ordering::Relaxed), is_read, "{case}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_message_is_a_400() {
+    let server = Server::with(short_timeout());
+    let agent = Agent::new(&server, None);
+    let body = EndlessBody::default();
+    let request = http::Request::post("/mcp").header("content-type", "application/json");
+    let response = read(agent.server.respond(request.body(body.clone()).unwrap()).await).await;
+    assert_eq!(outcome(&response), BAD_REQUEST);
+    let expected = "body: expected a complete body before the request timeout";
+    assert_eq!(message(&response), expected);
+    assert!(body.was_polled());
 }
 
 #[tokio::test]
