@@ -294,7 +294,11 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
     let renamed = ["forum_api_migrations", "board_migrations"]
         .map(|table| (rename(table, "elsewhere"), rename("elsewhere", table)));
     let locked = [("BEGIN IMMEDIATE".into(), "ROLLBACK".into())];
-    for (begin, end) in locked.into_iter().chain(renamed) {
+    let changed = [(
+        "UPDATE board_migrations SET name = name || '+' WHERE step = 1".into(),
+        "UPDATE board_migrations SET name = rtrim(name, '+') WHERE step = 1".into(),
+    )];
+    for (begin, end) in locked.into_iter().chain(renamed).chain(changed) {
         other.execute_batch(&begin).unwrap();
         assert_eq!(wait_for_status(&ready, 503).body, UNAVAILABLE);
         if begin == "BEGIN IMMEDIATE" {
@@ -303,6 +307,11 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
         other.execute_batch(&end).unwrap();
         assert_eq!(wait_for_status(&ready, 200).body, OK);
     }
+    let (_, log) = server.stop_with_log();
+    let not_ready = |line: &&str| line.contains("database not ready for writes");
+    let logged: Vec<_> = log.lines().filter(not_ready).collect();
+    let has_reason = |line: &&str| line.contains("error=") && !line.contains("error=\"\"");
+    assert!(!logged.is_empty() && logged.iter().all(has_reason), "{log}");
 }
 
 /// The value of a sample, by its name and labels in any order.
