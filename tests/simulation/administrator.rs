@@ -190,14 +190,14 @@ impl Administrator {
 
     /// Returns the fields of a form; `None` if its page cannot be opened, or does not contain the form.
     fn open(&mut self, form: &Form) -> Option<Vec<(&'static str, String)>> {
-        let page = match form {
+        let path = match form {
             Form::RotateSecret { endpoint } | Form::ActivateSecret { endpoint } => {
                 format!("/panel/webhooks/{endpoint}")
             }
             _ if self.csrf.is_some() => return Some(Vec::new()),
             _ => "/panel/audit".into(),
         };
-        let request = self.request("GET", &page, Sender::Administrator, &[]);
+        let request = self.request("GET", &path, Sender::Administrator, &[]);
         let page = self.send(request)?;
         let csrf = page.after(r#"name="csrf" value=""#).map(str::to_owned);
         if page.status != 200 {
@@ -211,9 +211,9 @@ impl Administrator {
             }
             Form::ActivateSecret { endpoint } => {
                 let known = self.opened.get(endpoint).copied();
-                let shown = page.after(r#"name="activates_at" value=""#);
-                let shown = shown.map(|text| Timestamp::parse(text).unwrap());
-                self.opened.extend(shown.map(|shown| (endpoint.clone(), shown)));
+                let text = page.after(r#"name="activates_at" value=""#);
+                let shown = text.map(|time| Timestamp::parse(time).unwrap());
+                self.opened.extend(shown.map(|time| (endpoint.clone(), time)));
                 let is_stale = self.faults.chance(30);
                 let sent = if is_stale { known.or(shown) } else { shown.or(known) };
                 Some(vec![("activates_at", sent?.to_string())])
@@ -331,8 +331,8 @@ impl Administrator {
             limit: u32::MAX,
             ..AuditFilter::default()
         };
-        let log = self.stores.logs.iter().flat_map(|log| ready(log.list(&mine)).unwrap());
-        let mut log: Vec<_> = log
+        let records = self.stores.logs.iter().flat_map(|log| ready(log.list(&mine)).unwrap());
+        let mut log: Vec<_> = records
             .map(|record| LoggedAction {
                 action: record.entry.action,
                 target: record.entry.target,

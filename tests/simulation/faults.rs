@@ -63,10 +63,12 @@ impl Faults {
     pub(crate) fn choose_failure(&self) -> Intervention {
         let percent = self.percent.load(Ordering::SeqCst);
         let choice = self.scheduler.choose(|random| random.below(200));
-        match choice {
-            _ if choice < percent => Intervention::Fail,
-            _ if choice < 2 * percent => Intervention::LoseResult,
-            _ => Intervention::Proceed,
+        if choice < percent {
+            Intervention::Fail
+        } else if choice < 2 * percent {
+            Intervention::LoseResult
+        } else {
+            Intervention::Proceed
         }
     }
 

@@ -174,8 +174,9 @@ fn usage_has_each_request_once(world: &mut World) {
     world.journal.require(fault.is_none(), || format!("usage has other requests: {fault:?}"));
     let fault = world.journal.with(|facts| {
         world.usage_of_tokens().into_iter().find_map(|(token, shown)| {
-            let stored = facts.usage.values().filter_map(|usage| usage.stored.get(&Some(token)));
-            let stored: u64 = stored.sum();
+            let of_processes = facts.usage.values();
+            let counts = of_processes.filter_map(|usage| usage.stored.get(&Some(token)));
+            let stored: u64 = counts.sum();
             (shown != stored).then(|| format!("{shown} of {stored} with {token}"))
         })
     });
