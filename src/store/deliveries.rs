@@ -400,8 +400,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64>;
 
     /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that an
-    /// unlimited [`claim`](Self::claim) would return at `now`, and those whose due time exceeds `limits`. Each count of
-    /// deliveries stops at [`QueueStats::MAX_DEPTH`].
+    /// unlimited [`claim`](Self::claim) would return at `now`, and those whose due time exceeds `limits`. Deliveries of
+    /// removed endpoints are not counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -106,7 +106,7 @@ store_rules! {
         check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
 
-    /// A delivery that waits for its next attempt is counted with its due time.
+    /// A delivery that waits for its next attempt is counted with its due time, until its endpoint is removed.
     async fn queue_stats_include_retries(fixture: &StoreFixture) -> TestResult {
         let [endpoint, _] = fixture.add_endpoints().await?;
         fixture.enqueue(1, &endpoint, 0).await?;
@@ -117,7 +117,10 @@ store_rules! {
         let deliveries = &fixture.webhooks.deliveries;
         let stats = deliveries.queue_stats(DUE_TIME_LIMITS, instant(0)).await?;
         let retries = (stats.retrying, stats.latest_retry_at);
-        check_eq!(retries, (1, Some(instant(30_000))))
+        check_eq!(retries, (1, Some(instant(30_000))))?;
+        fixture.webhooks.endpoints.remove(&endpoint.id, &audit_entry()).await?;
+        let stats_of_none = deliveries.queue_stats(DUE_TIME_LIMITS, instant(0)).await?;
+        check_eq!((stats_of_none.retrying, stats_of_none.latest_retry_at), (0, None))
     }
 
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.

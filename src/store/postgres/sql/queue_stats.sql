@@ -38,6 +38,11 @@ SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, min(due_at) AS oldes
     retries.retrying, retries.latest_retry_at
 FROM (
     SELECT count(*) AS retrying, max(due_at) AS latest_retry_at
-    FROM (SELECT due_at FROM forum_api_deliveries WHERE state = 'retrying' LIMIT $2) few
+    FROM (
+        SELECT due_at FROM forum_api_deliveries delivery
+        WHERE state = 'retrying'
+            AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
+        LIMIT $2
+    ) few
 ) retries LEFT JOIN due ON TRUE
 GROUP BY retries.retrying, retries.latest_retry_at

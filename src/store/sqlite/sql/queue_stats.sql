@@ -9,9 +9,13 @@ SELECT count(*) AS depth,
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
     )) AS dead,
     (SELECT count(*) FROM forum_api_endpoints endpoint WHERE NOT endpoint.enabled) AS disabled_endpoints,
-    (SELECT count(*) FROM (SELECT 1 FROM forum_api_deliveries WHERE state = 'retrying' LIMIT ?2)) AS retrying,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM forum_api_deliveries delivery
+        WHERE state = 'retrying' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
+    )) AS retrying,
     (SELECT max(due_at) FROM (
-        SELECT due_at FROM forum_api_deliveries WHERE state = 'retrying' LIMIT ?2
+        SELECT due_at FROM forum_api_deliveries delivery
+        WHERE state = 'retrying' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
     )) AS latest_retry_at
 FROM (
     SELECT 1 FROM forum_api_endpoints endpoint
