@@ -254,6 +254,11 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
         assert_eq!(reply.status, 201, "{reply:?}");
     }
     let bob = demo.id("bob").await;
+    let minutes_ago = [0, 60];
+    let responses = minutes_ago.len() as i64 * (1 + AUTHORS);
+    for minutes in minutes_ago {
+        demo.sql(&stored_responses(&demo, &thread, minutes)).await;
+    }
     let mut rest = Some(PostsOfMember::to_delete(bob, Timestamp::from_millis(0)));
     while let Some(posts) = rest {
         let deletion = demo.board.write(move |tx, events| Box::pin(posts.change_batch(tx, events)));
@@ -266,4 +271,26 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
     assert_eq!(left, 0);
     assert_profiles(&demo, 0).await;
     assert_eq!(sum_of_stored_counts(&demo).await, 0);
+    // The keys stay, so that a repeat of a request does nothing.
+    let forgotten = "
+        SELECT count(*) AS value FROM forum_api_idempotency_keys
+        WHERE status IS NULL AND body IS NULL AND thread_id IS NULL AND post_id IS NULL";
+    assert_eq!(demo.query_value::<i64>(forgotten).await, responses);
+}
+
+/// Returns a statement that stores a response about each post of a thread, to a request that began this number of minutes
+/// ago.
+fn stored_responses(demo: &Demo, thread: &Value, minutes: u64) -> String {
+    let bytes = demo.for_backend("x'00'", "CAST('\\x00' AS BYTEA)");
+    let began_at = demo.clock.now().saturating_sub(Duration::from_secs(60 * minutes)).as_millis();
+    let thread = thread["threadId"].as_str().unwrap();
+    format!(
+        "INSERT INTO forum_api_idempotency_keys (
+            namespace, key, request, began_at, ended, status, body, thread_id, post_id
+        )
+        SELECT
+            'others', '{minutes} ' || id, {bytes}, {began_at}, TRUE, 201, {bytes},
+            CAST(thread_id AS TEXT), CAST(id AS TEXT)
+        FROM post WHERE thread_id = {thread}"
+    )
 }

@@ -354,6 +354,38 @@ fn concurrent_edits_of_one_member_keep_to_their_limit() {
 }
 
 #[test]
+fn a_receipt_takes_no_place_of_the_inbox_quota() {
+    with_two_nodes(async |nodes| {
+        nodes.demo.set(settings::INBOX_QUOTA.key, "1").await;
+        let [sender, reader, other, ..] = nodes.members[..] else { panic!("too few members") };
+        let message = |to: i64| {
+            json!({
+                "to": [to.to_string()], "subject": "x", "body": "x", "requestReceipt": true,
+            })
+        };
+        assert_eq!(nodes.send(0, &post(sender, "/messages", message(reader))).await.0, 201);
+        let client = nodes.demo.api.as_member(&reader.to_string());
+        let inbox = client.get("/messages").await.json();
+        let copy = inbox["items"][0]["messageId"].as_str().unwrap();
+        assert_eq!(client.get(&format!("/messages/{copy}")).await.status, 200);
+        for expected in [201, 422] {
+            let answer = nodes.send(0, &post(other, "/messages", message(sender))).await;
+            assert_eq!(answer.0, expected, "{}", answer.1);
+        }
+        nodes.assert_counters().await;
+    });
+}
+
+/// The content needs two batches.
+#[test]
+fn counters_of_generated_content_equal_a_recount() {
+    with_two_nodes(async |nodes| {
+        nodes.demo.generate(ContentSize { members: 3, threads: 3, posts: 6_000 }).await;
+        nodes.assert_counters().await;
+    });
+}
+
+#[test]
 fn concurrent_messages_do_not_exceed_the_inbox_quota() {
     with_two_nodes(async |nodes| {
         nodes.demo.set(settings::INBOX_QUOTA.key, "3").await;
