@@ -326,5 +326,6 @@ async fn a_long_read_of_another_program_delays_no_write() {
         }
     };
     timeout(TEST_TIMEOUT, shrink).await.expect("the log shrinks");
-    assert!(longest_cut <= 8 * MIB, "{longest_cut}");
+    // A write removes 8 MiB. The thread may remove the rest of 16 MiB before the size is read again.
+    assert!(longest_cut <= 24 * MIB, "{longest_cut}");
 }
