@@ -1,4 +1,4 @@
-//! The board.
+//! The board in memory, and what the conformance suite needs to test it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -1358,7 +1358,7 @@ fn score(query: &SearchQuery, text: &str) -> Option<f64> {
     Some(score as f64)
 }
 
-/// What the conformance suite needs of the board.
+/// Creates boards for the conformance suite, and adds content without the API.
 #[cfg(test)]
 pub(crate) mod fixture {
     use forum_api::conformance::{

@@ -166,7 +166,7 @@ impl ApiInner {
         endpoints::match_route(&self.operations, base_path, &head.method, head.uri.path())
     }
 
-    /// Runs step 2, except that a guest passes. Returns the valid token of a request; `None` for a guest.
+    /// Runs step 2, but accepts a request without a token. Returns the valid token of the request; `None` for a guest.
     pub(crate) async fn authenticate(
         &self,
         context: &mut RequestContext<'_>,

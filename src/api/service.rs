@@ -22,7 +22,7 @@ use crate::task::timeout;
 /// Time between two calls of [`ForumApi::flush_usage`].
 const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Time limit of a call of [`ForumApi::flush_usage`], which is repeated after it.
+/// Timeout of a call of [`ForumApi::flush_usage`]. The next call adds the same usage.
 const FLUSH_TIMEOUT: Duration = FLUSH_INTERVAL;
 
 /// Number of rows that are removed in one transaction. Other writers wait for it.

@@ -346,7 +346,7 @@ impl Server {
         }
     }
 
-    /// Returns the tools that the owner of a token can call; `None` for the guest.
+    /// Returns the tools that a caller can call. `token` is `None` for the guest.
     fn tools(&self, id: &RawValue, era: Era, token: Option<&PresentedToken>) -> Bytes {
         let tools: Vec<_> = self
             .tools

@@ -84,7 +84,7 @@ impl Tool {
         has_argument(&self.input, name)
     }
 
-    /// Returns `true` if a token permits to call the tool; `None` for the guest.
+    /// Returns `true` if a caller can call the tool. `token` is `None` for the guest.
     pub(super) fn is_permitted(&self, token: Option<&PresentedToken>) -> bool {
         match token {
             Some(token) => token.scopes.contains(self.scope),

@@ -77,7 +77,8 @@ pub struct TokenSearch {
 
 /// Stores token records. No method reverts a revocation.
 ///
-/// A method that takes an [`AuditEntry`] writes it to the [audit log](crate::store::AuditStore) in the transaction of its change.
+/// A method that takes an [`AuditEntry`] writes it to the [audit log](crate::store::AuditStore) in the transaction of its
+/// change.
 #[async_trait]
 pub trait TokenStore: Send + Sync + 'static {
     /// Adds a token. Returns `false`, and changes nothing, if its lookup exists.

@@ -194,7 +194,7 @@ impl DatabaseUrl {
     }
 
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
-    /// `url` is the text of this URL.
+    /// `url` is the text from which this value was parsed.
     ///
     /// # Errors
     /// If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the socket.

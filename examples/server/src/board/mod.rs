@@ -1,7 +1,8 @@
 //! The reference board: a small but real board over SQLite or Postgres.
 //!
 //! One file or folder for each resource holds its queries and commands. `access::permissions`, `rules`,
-//! `posts::thread_view`, `polls::poll_rules` and `settings` hold the rules. Every command runs in one transaction, which also records its events.
+//! `posts::thread_view`, `polls::poll_rules` and `settings` hold the rules. Every command runs in one transaction, which also
+//! records its events.
 
 pub mod access;
 pub mod accounts;

@@ -53,7 +53,7 @@ pub struct PostgresTransaction<'a> {
 pub struct TransactionKind {
     /// The statements that begin the transaction.
     pub begin: &'static str,
-    /// `None` for a transaction that `begin` limits.
+    /// `None` if `begin` sets the timeouts.
     pub timeouts: Option<Timeouts>,
     /// True if the wait for each result is limited.
     pub has_limit: bool,
