@@ -1,5 +1,7 @@
 //! Changes that commands leave to batches.
 
+use std::time::Instant;
+
 use forum_api::test_util::audit_entry;
 
 use crate::board::posts::moderation::PostsOfMember;
@@ -276,6 +278,51 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
         SELECT count(*) AS value FROM forum_api_idempotency_keys
         WHERE status IS NULL AND body IS NULL AND thread_id IS NULL AND post_id IS NULL";
     assert_eq!(demo.query_value::<i64>(forgotten).await, responses);
+}
+
+/// A request of another member stores its response while the member is removed from the events.
+#[tokio::test]
+async fn an_erasure_forgets_a_response_that_is_stored_meanwhile() {
+    // The trigger is one of SQLite.
+    let storage = Backend::Memory.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    demo.add_endpoint().await;
+    assert_eq!(demo.post("bob", &demo.tea_posts_path().await, body("tea")).await.0, 201);
+    let began_at = demo.clock.now().saturating_sub(Duration::from_secs(4 * 60)).as_millis();
+    demo.sql(&format!(
+        "CREATE TRIGGER slow_request AFTER UPDATE ON forum_api_events BEGIN
+            INSERT INTO forum_api_idempotency_keys (
+                namespace, key, request, began_at, ended, status, body, thread_id
+            )
+            VALUES ('others', NEW.id, x'00', {began_at}, TRUE, 201, x'00', 'removed');
+        END"
+    ))
+    .await;
+    demo.board.erase(demo.id("bob").await, false, audit_entry()).await.unwrap();
+    let statuses = "SELECT status AS value FROM forum_api_idempotency_keys";
+    assert_eq!(demo.query_values::<Option<i64>>(statuses).await, [None]);
+}
+
+/// Other processes write meanwhile.
+#[test]
+fn an_erasure_pauses_for_as_long_as_its_batches_take() {
+    run_with_postgres(async {
+        let demo = Demo::in_postgres().await;
+        let bob = demo.id("bob").await;
+        demo.sql(&format!(
+            "DELETE FROM subscription WHERE member_id = {bob};
+            INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+            VALUES ({bob}, 2, 'forum', 2, 0);
+            CREATE FUNCTION delay() RETURNS TRIGGER LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_sleep(0.3); RETURN OLD; END';
+            CREATE TRIGGER slow BEFORE DELETE ON subscription FOR EACH ROW EXECUTE FUNCTION delay()"
+        ))
+        .await;
+        let began = Instant::now();
+        demo.board.erase(bob, false, audit_entry()).await.unwrap();
+        let elapsed = began.elapsed();
+        assert!(elapsed >= Duration::from_millis(600), "{elapsed:?}");
+    });
 }
 
 /// Returns a statement that stores a response about each post of a thread, to a request that began this number of minutes

@@ -1,6 +1,7 @@
 //! Last-seen times, written in batches and without waiting for locks.
 
 use forum_api::host::{Authorizer, RequestInfo};
+use tokio::time::{advance, pause, resume, timeout};
 
 use crate::prelude::*;
 
@@ -27,6 +28,23 @@ async fn requests_do_not_write_last_seen_times() {
     assert!(alice["lastSeenAt"].is_string(), "{alice}");
     demo.board.flush_last_seen().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, members);
+}
+
+#[tokio::test]
+async fn last_seen_times_are_written_every_ten_seconds() {
+    let demo = Demo::new().await;
+    let members = see_all_members(&demo).await;
+    let board = demo.board.clone();
+    tokio::spawn(async move { board.flush_last_seen_periodically().await });
+    tokio::task::yield_now().await;
+    for (seconds, written) in [(9, 0), (1, members)] {
+        pause();
+        advance(Duration::from_secs(seconds)).await;
+        resume();
+        let is_written = async { while demo.query_value::<i64>(SEEN).await != written {} };
+        let in_time = timeout(Duration::from_millis(900), is_written).await;
+        assert!(in_time.is_ok(), "not {written} times");
+    }
 }
 
 /// A command holds the row lock of one member.

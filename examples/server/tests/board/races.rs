@@ -8,9 +8,9 @@ use forum_api::model::UserRef;
 use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::interval;
+use tokio::time::{advance, interval, pause, resume};
 
-use crate::board::db::ReadKind;
+use crate::board::db::{ReadKind, Writer};
 use crate::board::locks::{self, LockTarget, PostTarget};
 use crate::demo::{field_values, status_and_code};
 use crate::prelude::*;
@@ -657,6 +657,51 @@ fn commands_lock_the_rows_that_they_change() {
             assert_eq!(found, (locked_threads, locked_members), "{case}");
         }
     });
+}
+
+/// Two batches would otherwise change the rows of common authors in different orders.
+#[test]
+fn a_recount_locks_its_authors_in_order_before_it_changes_them() {
+    with_two_nodes(async |nodes| {
+        let thread = nodes.start_thread(nodes.members[0], "One").await;
+        let author = nodes.members[1];
+        assert_eq!(nodes.send(0, &post(author, &thread, body("A reply"))).await.0, 201);
+        let client = nodes.client().await;
+        let id = thread.split('/').nth(2).unwrap();
+        let mark = format!("INSERT INTO thread_recount (thread_id, counts) VALUES ({id}, TRUE)");
+        client.batch_execute(&mark).await.unwrap();
+        let lock = format!("BEGIN; SELECT id FROM member WHERE id = {author} FOR NO KEY UPDATE");
+        client.batch_execute(&lock).await.unwrap();
+        let board = nodes.demo.board.clone();
+        let batch = tokio::spawn(async move { board.run_batch().await });
+        wait_for_lock(&client, "ORDER BY id FOR NO KEY UPDATE", &batch).await;
+        client.batch_execute("COMMIT").await.unwrap();
+        assert!(batch.await.unwrap().unwrap());
+        nodes.assert_counters().await;
+    });
+}
+
+/// The time of a post is then at most 15 s earlier than its commit.
+#[tokio::test]
+async fn a_command_of_more_than_15_seconds_has_no_effect_and_may_run_again_after_a_second() {
+    let demo = Demo::in_postgres().await;
+    let reputation = "SELECT CAST(reputation AS BIGINT) AS value FROM member WHERE id = 1";
+    let before: i64 = demo.query_value(reputation).await;
+    for (seconds, expected) in [(14, None), (16, Some(Duration::from_secs(1)))] {
+        let written = demo.database().write(Writer::Member { thread: None }, move |tx| {
+            Box::pin(async move {
+                let update = "UPDATE member SET reputation = reputation + 1 WHERE id = 1";
+                tx.execute(update, &[]).await?;
+                pause();
+                advance(Duration::from_secs(seconds)).await;
+                resume();
+                Ok(())
+            })
+        });
+        let retry_after = written.await.err().and_then(|error| error.retry_after());
+        assert_eq!(retry_after, expected, "{seconds} s");
+    }
+    assert_eq!(demo.query_value::<i64>(reputation).await, before + 1);
 }
 
 async fn count_deadlocks(nodes: &TwoNodes) -> i64 {

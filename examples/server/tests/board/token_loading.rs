@@ -4,9 +4,10 @@ use forum_api::runtime::SeededRandom;
 use forum_api::scope::Surface;
 use forum_api::test_util::audit_entry;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
+use metrics_exporter_prometheus::PrometheusBuilder;
 
 use crate::board::access::actor::LOAD_TOKEN;
-use crate::board::db::named_params;
+use crate::board::db::{READS, named_params};
 use crate::prelude::*;
 
 const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
@@ -32,6 +33,25 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     assert_eq!(client.get("/forums").await.status, 401);
     demo.board.flush_last_seen().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
+}
+
+/// The primary itself serves no read as a replica, so each read that a replica may serve is counted as one without a replica.
+#[tokio::test]
+async fn replicas_may_serve_the_reads_of_tokens_and_of_guests() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let metrics = recorder.handle();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let demo = Demo::in_postgres().await;
+    let board = demo.board.clone().with_replicas(vec![demo.pool()]).await.unwrap();
+    let stores = demo.board.database.stores();
+    let api = api_of(Arc::new(board), stores, ApiSettings::default(), &demo.clock);
+    let token = create_token(demo.database(), 2).await;
+    for (client, reads) in [(api.client(Some(token)), 1), (api.client(None), 2)] {
+        assert_eq!(client.get("/forums").await.status, 200);
+        let counted = format!("{READS}{{target=\"primary_unavailable\"}} {reads}\n");
+        let metrics = metrics.render();
+        assert!(metrics.contains(&counted), "{counted}{metrics}");
+    }
 }
 
 /// On SQLite, `query_plans` checks it.
