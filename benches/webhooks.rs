@@ -56,7 +56,7 @@ async fn receipt(topic: &Topic) {
             ticks.tick().await;
             let event = event(topic);
             happened.insert(event.id.to_string(), Instant::now());
-            fixture.webhooks.outbox.insert(&event).await.unwrap();
+            fixture.webhooks.insert_event(&event).await.unwrap();
             worker.wake();
         }
         let mut times = Vec::new();

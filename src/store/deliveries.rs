@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::LibraryStore;
 use crate::audit::AuditEntry;
 use crate::error::{BackendResult, named_variants};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -185,7 +184,7 @@ impl DeliveryCount {
     pub const MAX_DELIVERIES: u32 = 20_000;
 }
 
-/// Filter of [`DeliveryStore::list`]. A field that is `None` does not restrict the list.
+/// Filter of [`WebhookStores::list_deliveries`](super::WebhookStores::list_deliveries). A field that is `None` does not restrict the list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeliveryFilter {
@@ -276,7 +275,8 @@ named_variants! {
     }
 }
 
-/// Results of the deliveries to one endpoint in a period ([`DeliveryStore::endpoint_stats`]).
+/// Results of the deliveries to one endpoint in a period
+/// ([`WebhookStores::endpoint_stats`](super::WebhookStores::endpoint_stats)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointStats {
@@ -323,10 +323,8 @@ pub struct LastDelivery {
 /// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
 /// a repeated `claim` does not return the deliveries that the failed call leased. They are due again when their leases
 /// expire.
-///
-/// Only the library implements this trait.
 #[async_trait]
-pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
+pub trait DeliveryStore: Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
     /// lease expires. A delivery whose lease expired is due.
     ///
@@ -336,7 +334,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
 
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
@@ -349,7 +346,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn begin_sending(
         &self,
         claimed: &[ClaimedDelivery],
@@ -368,7 +364,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -382,7 +377,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
@@ -396,35 +390,20 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64>;
 
-    /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that an
-    /// unlimited [`claim`](Self::claim) would return at `now`, and those whose due time exceeds `limits`. Deliveries of
-    /// removed endpoints are not counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::queue_stats`](super::WebhookStores::queue_stats).
     async fn queue_stats(&self, limits: DueTimeLimits, now: Timestamp)
     -> BackendResult<QueueStats>;
 
-    /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
-    /// removed endpoints are not counted. Of each state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::delivery_stats`](super::WebhookStores::delivery_stats).
     async fn delivery_stats(
         &self,
         since: Timestamp,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>>;
 
-    /// Returns the results of each endpoint: the numbers of its deliveries that were first queued after `since`, and its
-    /// latest delivery. Of the deliveries with an attempt, only the latest [`EndpointStats::MAX_DELIVERIES`] are counted. The
-    /// endpoints are in any order.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::endpoint_stats`](super::WebhookStores::endpoint_stats).
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
@@ -432,7 +411,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn enqueue(
         &self,
         event: &Event,
@@ -448,7 +426,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn retry(
         &self,
         id: &DeliveryId,
@@ -462,7 +439,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn retry_dead(
         &self,
         endpoint: &EndpointId,
@@ -475,7 +451,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
@@ -483,7 +458,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn purge(
         &self,
         state: DeliveryState,
@@ -492,27 +466,16 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
         audit: &AuditEntry,
     ) -> BackendResult<u64>;
 
-    /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails or the delivery cannot be decoded.
+    /// See [`WebhookStores::find_delivery`](super::WebhookStores::find_delivery).
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
-    /// Lists deliveries with their last attempts, newest first, by `created_at` and id. Omits deliveries that cannot be
-    /// decoded, such as deliveries in a state that only a newer version knows.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::list_deliveries`](super::WebhookStores::list_deliveries).
     async fn list(
         &self,
         filter: &DeliveryFilter,
     ) -> BackendResult<Vec<(Delivery, Option<AttemptRecord>)>>;
 
-    /// Returns the number of dead deliveries to this endpoint, or to all endpoints; at most [`QueueStats::MAX_DEPTH`] are
-    /// counted.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::count_dead_deliveries`](super::WebhookStores::count_dead_deliveries).
     async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64>;
 
     /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
@@ -520,7 +483,6 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 

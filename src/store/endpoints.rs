@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 
-use super::LibraryStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{EndpointId, Timestamp};
@@ -11,22 +10,16 @@ use crate::webhook::{Endpoint, KeyId, Topic};
 /// Stores webhook endpoints. It is designed for up to a few hundred endpoints: [`list`](Self::list) returns all.
 ///
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
-///
-/// Only the library implements this trait.
 #[async_trait]
-pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
+pub trait EndpointStore: Send + Sync + 'static {
     /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or if it was removed
     /// and its deliveries are not swept yet.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Returns the endpoint with this id; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails or the endpoint cannot be decoded.
+    /// See [`WebhookStores::find_endpoint`](super::WebhookStores::find_endpoint).
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>>;
 
     /// Replaces the endpoint with the same id and `version`, and increments the version. Does not change
@@ -35,7 +28,6 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is `since` or earlier, and sets
@@ -43,7 +35,6 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn disable_if_failing(
         &self,
         id: &EndpointId,
@@ -56,36 +47,19 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Lists all endpoints in the order in which they were added.
-    ///
-    /// The store logs an endpoint that cannot be decoded with its id, counts it in the metrics and omits it from the
-    /// list.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::list_endpoints`](super::WebhookStores::list_endpoints).
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
-    /// Returns `true` if an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint
-    /// receives. A host with SQL transactions runs
-    /// [`Event::IS_SUBSCRIBED_SQL`](crate::webhook::Event::IS_SUBSCRIBED_SQL) instead.
-    ///
-    /// Default: searches [`list`](Self::list).
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::is_subscribed`](super::WebhookStores::is_subscribed). Default: searches [`list`](Self::list).
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
         let endpoints = self.list().await?;
         let mut enabled = endpoints.iter().filter(|endpoint| endpoint.enabled);
         Ok(enabled.any(|endpoint| endpoint.topics.contains(topic)))
     }
 
-    /// Returns the recorded id of the key that encrypts the secrets; `None` if no key is recorded yet.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::key_id`](super::WebhookStores::key_id).
     async fn key_id(&self) -> BackendResult<Option<KeyId>>;
 
     /// Replaces the recorded key `former` with `key` and stores the secrets of `endpoints`, in one transaction.
@@ -100,7 +74,6 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn replace_key(
         &self,
         former: Option<&KeyId>,

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use super::LibraryStore;
 use crate::error::BackendResult;
 use crate::model::{EventId, ForumId, Timestamp, UserId};
 use crate::webhook::Topic;
@@ -68,22 +67,18 @@ pub struct FeedRead {
 
 /// Stores the events of the feed: those that are not fanned out yet, and those that the worker keeps for its
 /// `event_retention` after the fan-out.
-///
-/// Only the library implements this trait.
 #[async_trait]
-pub trait FeedStore: LibraryStore + Send + Sync + 'static {
+pub trait FeedStore: Send + Sync + 'static {
     /// Returns the position of an event of the feed; `None` if the feed does not contain it (any more).
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>>;
 
     /// Returns the position of the latest event that occurred before `time`; `None` if there is none.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
 
     /// Returns up to `limit` events after a position, in order.
@@ -92,7 +87,6 @@ pub trait FeedStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn read(
         &self,
         after: FeedPosition,
@@ -104,14 +98,12 @@ pub trait FeedStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn latest(&self, reader: &UserId, limit: u32) -> BackendResult<Vec<FeedEntry>>;
 
     /// Returns the bodies of events, without the ids of deliveries. Omits events that are not stored.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn bodies(&self, ids: &[EventId]) -> BackendResult<HashMap<EventId, String>>;
 
     /// Removes up to `limit` events from the beginning of the feed that were fanned out before `before`. Deletes those without
@@ -124,6 +116,5 @@ pub trait FeedStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
     async fn sweep(&self, before: Timestamp, ahead: Timestamp, limit: u32) -> BackendResult<u64>;
 }

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 
-use super::LibraryStore;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::webhook::{Event, delivery_body};
@@ -70,45 +69,18 @@ impl StoredEvent {
 }
 
 /// Stores events until they are fanned out.
-///
-/// A host adds an event in the transaction of the change that caused the event: to the table of the outbox
-/// ([example](crate::guide::outbox)), or to a [`PendingEventStore`](super::PendingEventStore) of its own.
-///
-/// Only the library implements this trait.
 #[async_trait]
-#[doc(alias = "transactional outbox")]
-pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
-    /// Adds an event. Changes nothing if an event with its id is stored. If a host calls it after the transaction of the
-    /// change, the event is lost when the process stops in between.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+pub trait OutboxStore: Send + Sync + 'static {
+    /// See [`WebhookStores::insert_event`](super::WebhookStores::insert_event).
     async fn insert(&self, event: &Event) -> BackendResult<()>;
 
-    /// Returns up to `limit` events that are not fanned out yet, oldest first. Events with the same time are in the
-    /// order in which they were inserted.
-    ///
-    /// The store finds pending events by their state, not by their position, so that it does not miss an event whose
-    /// transaction commits late. It decodes each event separately. It moves an event that cannot be decoded to the
-    /// [quarantine](Self::quarantined), logs its id and counts it in the metrics; other events are not delayed.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    #[doc(hidden)]
+    /// See [`WebhookStores::pending_events`](super::WebhookStores::pending_events).
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
-    /// Returns the number of events that could not be decoded, and the latest `limit` of them. They stay in quarantine
-    /// until an operator repairs or deletes their rows.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::quarantined_events`](super::WebhookStores::quarantined_events).
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
-    /// Returns an event, even after it was fanned out; `None` if it is not stored. An event is removed with its last
-    /// delivery, or when it leaves the feed, whichever is later.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    /// See [`WebhookStores::find_event`](super::WebhookStores::find_event).
     async fn find(&self, id: &EventId) -> BackendResult<Option<StoredEvent>>;
 
     /// Queues a delivery of each event to each of its endpoints that exists and is enabled, and marks the events as fanned
@@ -119,6 +91,5 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call.
-    #[doc(hidden)]
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }

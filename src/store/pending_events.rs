@@ -12,7 +12,7 @@ use crate::error::BackendResult;
 use crate::model::EventId;
 use crate::webhook::Event;
 
-/// Events that a board stores in its own database until the worker copies them to the [outbox](super::OutboxStore).
+/// Events that a board stores in its own database until the worker copies them to the [outbox](crate::guide::outbox).
 ///
 /// A board implements this trait if its transactions cannot write to the table of the outbox
 /// ([example](crate::guide::without_sql)). Each command stores its events in the transaction of the change.

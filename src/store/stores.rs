@@ -1,11 +1,8 @@
-//! Sets of stores for an API and for webhooks.
+//! The stores of an API.
 
 use std::sync::Arc;
 
-use super::{
-    AuditStore, DeliveryStore, EndpointStore, FeedStore, IdempotencyStore, OutboxStore,
-    RateLimitStore, TokenStore, UsageStore, memory,
-};
+use super::{AuditStore, IdempotencyStore, RateLimitStore, TokenStore, UsageStore, memory};
 
 /// Stores of an API. Each can be replaced separately:
 ///
@@ -50,19 +47,3 @@ impl Stores {
 }
 
 opaque_debug!(Stores);
-
-/// Stores of webhooks in one database: four trait objects, which only the library implements.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct WebhookStores {
-    /// Events that are not fanned out yet.
-    pub outbox: Arc<dyn OutboxStore>,
-    /// Events that clients can still read.
-    pub feed: Arc<dyn FeedStore>,
-    /// Endpoints of webhooks.
-    pub endpoints: Arc<dyn EndpointStore>,
-    /// Deliveries and their attempts.
-    pub deliveries: Arc<dyn DeliveryStore>,
-}
-
-opaque_debug!(WebhookStores);

@@ -20,17 +20,16 @@ use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats,
     EndpointStore, FanOut, FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed,
-    IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore,
-    TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore,
+    Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts,
+    UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
-/// The name of a method is the store's field in [`Stores`] or [`WebhookStores`], a dot, and the method of the trait:
-/// `tokens.find`.
+/// The name of a method is that of the store, a dot, and the method of the trait: `tokens.find`, `outbox.insert`.
 ///
 /// ```
 /// use forum_api::store::Stores;
@@ -269,8 +268,6 @@ fn typed<T>(method: &str, value: Option<T>) -> T {
 debug_fields!(StoreInterceptor, |it| counts: it.hooks().counts);
 
 opaque_debug!(Intervention);
-
-impl<T: LibraryStore + ?Sized> LibraryStore for Intercepted<T> {}
 
 struct Intercepted<T: ?Sized> {
     inner: Arc<T>,

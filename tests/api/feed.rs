@@ -43,7 +43,7 @@ impl Feed {
         let meta = RequestInfo::background(now).event(now).unwrap();
         let forum = forum.map(|forum| ForumId::parse(forum).unwrap());
         let event = Event::new(topic, meta, forum, &data);
-        self.webhooks.outbox.insert(&event).await.unwrap();
+        self.webhooks.insert_event(&event).await.unwrap();
         event.id
     }
 
@@ -54,7 +54,7 @@ impl Feed {
     async fn fan_out(&self, event: &EventId) {
         let fan_out =
             FanOut { event_id: event.clone(), endpoint_ids: Vec::new(), stays_in_feed: true };
-        self.webhooks.outbox.fan_out(&[fan_out], self.clock.now()).await.unwrap();
+        self.webhooks.outbox().fan_out(&[fan_out], self.clock.now()).await.unwrap();
     }
 
     async fn send(&self, token: &str, query: &str) -> TestResponse {

@@ -175,9 +175,9 @@ fn rows_that_cannot_be_decoded_are_counted() {
             .write::<_, SqliteError>(move |savepoint| Ok(savepoint.execute_batch(insert)?))
             .await
             .unwrap();
-        let outbox = WebhookStores::in_sqlite(&database).outbox;
+        let webhooks = WebhookStores::in_sqlite(&database);
         for _ in 0..2 {
-            assert_eq!(outbox.pending(9).await.unwrap(), []);
+            assert_eq!(webhooks.pending_events(9).await.unwrap(), []);
         }
     });
     assert_eq!(recorded.count("forum_api_unreadable_rows_total events"), 2);

@@ -13,7 +13,7 @@ use crate::fixture::{PanelFixture, Response};
 impl PanelFixture {
     async fn stored_endpoint(&self) -> Option<Endpoint> {
         let id = self.endpoint_id();
-        self.webhooks.endpoints.find(&id).await.unwrap()
+        self.webhooks.find_endpoint(&id).await.unwrap()
     }
 
     /// Sends the form of an action and follows its redirect.
@@ -35,7 +35,7 @@ async fn an_endpoint_is_added_and_its_secret_shown_once() {
     let added = fixture.post_confirmed("/panel/webhooks", &form).await;
     assert_eq!(added.status, 200);
     assert!(added.after("whsec_").len() == 43 && added.contains("aria-readonly=\"true\""));
-    let stored = &fixture.webhooks.endpoints.list().await.unwrap()[0];
+    let stored = &fixture.webhooks.list_endpoints().await.unwrap()[0];
     assert_eq!(stored.topics.to_string(), "*,message.sent");
     assert_eq!(stored.owner, 1.into());
     let list = fixture.get("/panel/webhooks").await;
@@ -66,7 +66,7 @@ async fn each_invalid_field_is_marked() {
     }
     let no_topics = fixture.post_confirmed("/panel/webhooks", &valid[..2]).await;
     assert!(no_topics.marks("topics"));
-    assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
+    assert!(fixture.webhooks.list_endpoints().await.unwrap().is_empty());
 }
 
 /// Values of the form "Save changes".
@@ -156,7 +156,7 @@ async fn adding_an_endpoint_requires_the_password() {
         assert!(page.contains(&format!("value=\"{url}\"")));
         assert!(!page.contains("value=\"wrong\"") && !page.contains("whsec_"));
     }
-    assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
+    assert!(fixture.webhooks.list_endpoints().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -295,7 +295,7 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     let fixture = PanelFixture::with_content().await;
     let id = fixture.endpoint_id();
     let now = fixture.clock.now();
-    let endpoints = &fixture.webhooks.endpoints;
+    let endpoints = fixture.webhooks.endpoints();
     let disabled = endpoints.disable_if_failing(&id, now, &audit_entry()).await;
     assert!(disabled.unwrap());
     for path in ["/panel/webhooks", &fixture.endpoint_path("")] {

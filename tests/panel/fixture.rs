@@ -387,7 +387,7 @@ impl PanelFixture {
                 request_id: Some("7f3a".into()),
                 body: "{}".into(),
             };
-            self.webhooks.outbox.insert(&event).await.unwrap();
+            self.webhooks.insert_event(&event).await.unwrap();
             fan_outs.push(FanOut {
                 event_id: event.id,
                 endpoint_ids: vec![self.endpoint_id()],
@@ -395,7 +395,7 @@ impl PanelFixture {
             });
         }
         let now = self.clock.now();
-        self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
+        self.webhooks.outbox().fan_out(&fan_outs, now).await.unwrap();
     }
 
     /// Settles the due delivery with this state.
@@ -410,7 +410,7 @@ impl PanelFixture {
         change: impl FnOnce(&mut AttemptRecord),
     ) {
         let now = self.clock.now();
-        let deliveries = &self.webhooks.deliveries;
+        let deliveries = self.webhooks.deliveries();
         let claimed = deliveries.claim(&claim_request(1), now).await.unwrap();
         let due_at = now.saturating_add(Duration::from_secs(30));
         let mut progress = DeliveryProgress::queued(due_at);
@@ -426,7 +426,7 @@ impl PanelFixture {
         attempt.response_headers = Some(RESPONSE_HEADERS.into());
         change(&mut attempt);
         let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
-        let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
+        let settled = self.webhooks.deliveries().settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
 
@@ -438,17 +438,17 @@ impl PanelFixture {
 
     /// Returns all stored data as text, for comparisons.
     pub async fn snapshot(&self) -> String {
-        let endpoints = self.webhooks.endpoints.list().await.unwrap();
+        let endpoints = self.webhooks.list_endpoints().await.unwrap();
         let mut filter = DeliveryFilter::default();
         filter.limit = 1_000;
-        let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
+        let deliveries = self.webhooks.list_deliveries(&filter).await.unwrap();
         format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
     }
 
     /// Returns the state of the delivery; `None` if it was removed.
     pub async fn state(&self) -> Option<DeliveryState> {
         let id = DeliveryId::parse(&self.delivery).unwrap();
-        let delivery = self.webhooks.deliveries.find(&id).await.unwrap();
+        let delivery = self.webhooks.find_delivery(&id).await.unwrap();
         delivery.map(|(delivery, _)| delivery.progress.state)
     }
 }

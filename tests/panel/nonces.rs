@@ -45,7 +45,7 @@ async fn a_rejected_endpoint_can_be_corrected_in_the_same_form() {
         let added = fixture.post_confirmed("/panel/webhooks", &form).await;
         assert_eq!(added.status, status);
     }
-    assert_eq!(fixture.webhooks.endpoints.list().await.unwrap().len(), 1);
+    assert_eq!(fixture.webhooks.list_endpoints().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -321,7 +321,7 @@ impl Administrator {
     fn rows(&self, form: &Form) -> Rows {
         let mut filter = DeliveryFilter::default();
         filter.limit = u32::MAX;
-        let deliveries = ready(self.stores.webhooks.deliveries.list(&filter)).unwrap().into_iter();
+        let deliveries = ready(self.stores.webhooks.list_deliveries(&filter)).unwrap().into_iter();
         let token = match form {
             Form::RevokeToken { lookup, .. } => ready(self.stores.api.tokens.find(lookup)).unwrap(),
             _ => None,
@@ -341,7 +341,7 @@ impl Administrator {
             .collect();
         log.sort();
         Rows {
-            endpoints: ready(self.stores.webhooks.endpoints.list()).unwrap(),
+            endpoints: ready(self.stores.webhooks.list_endpoints()).unwrap(),
             deliveries: deliveries.map(|(delivery, _)| (delivery.id.clone(), delivery)).collect(),
             token,
             log,

@@ -11,7 +11,7 @@ use forum_api::host::{
 };
 use forum_api::model::*;
 use forum_api::runtime::{Clock as _, ManualClock};
-use forum_api::store::{OutboxStore, PendingEventStore};
+use forum_api::store::{PendingEventStore, WebhookStores};
 use forum_api::webhook::Event;
 
 use crate::faults::Faults;
@@ -25,8 +25,8 @@ pub(crate) struct SharedBoard {
     pub(crate) fixture: Arc<dyn BoardFixture>,
     /// Clock of the board in memory, which has the time of the process that calls it.
     pub(crate) clock: Arc<ManualClock>,
-    /// The outbox, if the board inserts its events there; otherwise they wait in `pending`.
-    pub(crate) outbox: Option<Arc<dyn OutboxStore>>,
+    /// The stores, if the board inserts its events into their outbox; otherwise they wait in `pending`.
+    pub(crate) outbox: Option<WebhookStores>,
     pub(crate) pending: Arc<Mutex<Vec<Event>>>,
     pub(crate) journal: Journal,
 }
@@ -46,7 +46,7 @@ impl SharedBoard {
             event.id = id;
             self.journal.committed_event(&event);
             match &self.outbox {
-                Some(outbox) => ready(outbox.insert(&event)).unwrap(),
+                Some(outbox) => ready(outbox.insert_event(&event)).unwrap(),
                 None => self.pending.lock().unwrap().push(event),
             }
         }

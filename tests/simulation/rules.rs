@@ -33,12 +33,12 @@ pub(crate) const RULES: &[(&str, Check)] = &[
 fn deliveries(world: &World) -> Vec<Delivery> {
     let mut filter = DeliveryFilter::default();
     filter.limit = u32::MAX;
-    let listed = ready(world.webhooks.deliveries.list(&filter)).unwrap();
+    let listed = ready(world.webhooks.list_deliveries(&filter)).unwrap();
     listed.into_iter().map(|(delivery, _)| delivery).collect()
 }
 
 fn nothing_waits_that_can_go_on(world: &mut World) {
-    let enabled: Vec<_> = ready(world.webhooks.endpoints.list())
+    let enabled: Vec<_> = ready(world.webhooks.list_endpoints())
         .unwrap()
         .into_iter()
         .filter(|endpoint| endpoint.enabled)
@@ -48,7 +48,7 @@ fn nothing_waits_that_can_go_on(world: &mut World) {
         let waits = delivery.progress.state.is_pending() && enabled.contains(&delivery.endpoint_id);
         world.journal.require(!waits, || format!("a delivery waits: {delivery:?}"));
     }
-    let events = ready(world.webhooks.outbox.pending(10)).unwrap();
+    let events = ready(world.webhooks.pending_events(10)).unwrap();
     world.journal.require(events.is_empty(), || format!("events wait in the outbox: {events:?}"));
     let is_empty = world.board.pending.lock().unwrap().is_empty();
     world.journal.require(is_empty, || "events wait in the board".into());
@@ -80,8 +80,8 @@ fn counters_equal_their_rows(world: &mut World) {
     let settings = worker_settings(world.setting.feed_retention);
     let limits = settings.due_time_limits();
     let now = world.scheduler.now();
-    let stats = ready(world.webhooks.deliveries.queue_stats(limits, now)).unwrap();
-    let endpoints = ready(world.webhooks.endpoints.list()).unwrap();
+    let stats = ready(world.webhooks.queue_stats(limits, now)).unwrap();
+    let endpoints = ready(world.webhooks.list_endpoints()).unwrap();
     let is_disabled = |id: &EndpointId| endpoints.iter().any(|one| one.id == *id && !one.enabled);
     let count = |state| rows.iter().filter(|row| row.progress.state == state).count() as u64;
     let is_due = |row: &&Delivery| {

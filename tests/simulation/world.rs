@@ -152,7 +152,7 @@ impl World {
         let webhooks = blocking.webhooks(&WebhookStores::in_sqlite(&database));
         let clock = Arc::new(ManualClock::new(START));
         let created = ready(memory::fixture::Factory::default().create(clock.clone()));
-        let outbox = plan.setting.writes_to_outbox.then(|| webhooks.outbox.clone());
+        let outbox = plan.setting.writes_to_outbox.then(|| webhooks.clone());
         let board = SharedBoard {
             fixture: Arc::from(created.unwrap()),
             clock,
@@ -231,7 +231,7 @@ impl World {
         endpoint.created_at = ALWAYS;
         endpoint.secret = PlaintextCipher.encrypt(&secret, &id).unwrap();
         endpoint.id = id.clone();
-        assert!(ready(self.webhooks.endpoints.add(&endpoint, &audit_entry())).unwrap());
+        assert!(ready(self.webhooks.endpoints().add(&endpoint, &audit_entry())).unwrap());
         let secrets = vec![SecretFacts { secret, usable_at: ALWAYS, replaced: None, activated: 0 }];
         let facts = EndpointFacts {
             id: id.clone(),

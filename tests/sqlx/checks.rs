@@ -405,15 +405,15 @@ async fn a_command_writes_its_event<H: Host>() {
     let driver = host.driver();
     driver.execute("CREATE TABLE post (body TEXT)", &[]).await.unwrap();
     host.create_post("Hello", &event("first")).await.unwrap();
-    let outbox = WebhookStores::in_postgres(&driver).outbox;
-    let pending = outbox.pending(9).await.unwrap();
+    let webhooks = WebhookStores::in_postgres(&driver);
+    let pending = webhooks.pending_events(9).await.unwrap();
     assert_eq!(pending.len(), 1);
     let mut refused = event("second");
     refused.body = "no object".into();
     host.create_post("Bye", &refused).await.unwrap_err();
     let posts = driver.execute("SELECT FROM post", &[]).await.unwrap();
     assert_eq!(posts, 1, "the transaction of a refused event is rolled back");
-    assert_eq!(outbox.pending(9).await.unwrap(), pending);
+    assert_eq!(webhooks.pending_events(9).await.unwrap(), pending);
 }
 
 async fn a_token_is_found<H: Host>() {

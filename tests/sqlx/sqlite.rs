@@ -43,8 +43,7 @@ async fn main() -> Result<()> {
     let request = TokenRequest::new(&owner, &scopes);
     let (_, token) = Environment::default().issue_token(&stores, request).await?;
     assert_eq!(stores.tokens.find(&token.lookup).await?, Some(token));
-    let outbox = WebhookStores::in_sqlite(&database).outbox;
-    let pending = outbox.pending(10).await?;
+    let pending = WebhookStores::in_sqlite(&database).pending_events(10).await?;
     assert_eq!(pending, [event]);
     database.close().await;
     pool.close().await;

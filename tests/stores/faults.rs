@@ -43,7 +43,7 @@ fn result<R: 'static>(method: &'static str, change: fn(&mut R)) -> Inject {
 
 /// Makes updates ignore the expected version.
 fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
-    let endpoints = stored.endpoints.clone();
+    let endpoints = stored.endpoints().clone();
     let version = move |endpoint: &Endpoint| {
         let stored = now(endpoints.find(&endpoint.id)).unwrap();
         stored.map_or(1, |stored| stored.version)
@@ -54,7 +54,7 @@ fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
         Ok(())
     };
     interceptor.on_arguments("endpoints.update", update);
-    let endpoints = stored.endpoints.clone();
+    let endpoints = stored.endpoints().clone();
     type ReplaceKey = (Option<KeyId>, KeyId, Vec<Endpoint>, Option<AuditEntry>);
     let replace_key = move |(former, _, given, _): &mut ReplaceKey| {
         *former = now(endpoints.key_id()).unwrap();

@@ -119,7 +119,7 @@ pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
 
 /// Claims all due deliveries.
 pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> ClaimBatch {
-    webhooks.deliveries.claim(&claim(99, 99), now).await.unwrap()
+    webhooks.deliveries().claim(&claim(99, 99), now).await.unwrap()
 }
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
@@ -132,7 +132,7 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
 
 pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
     for endpoint in endpoints {
-        assert!(webhooks.endpoints.add(endpoint, &audit_entry()).await.unwrap());
+        assert!(webhooks.endpoints().add(endpoint, &audit_entry()).await.unwrap());
     }
 }
 
@@ -144,10 +144,10 @@ pub(crate) async fn queue(
 ) {
     let mut fan_outs = Vec::new();
     for event in events {
-        webhooks.outbox.insert(&event).await.unwrap();
+        webhooks.insert_event(&event).await.unwrap();
         fan_outs.push(fan_out(&event.id, endpoints));
     }
-    webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+    webhooks.outbox().fan_out(&fan_outs, at(0)).await.unwrap();
 }
 
 /// Polls the future once, and returns whether it is pending.

@@ -115,7 +115,7 @@ impl StoreFactory for RecordedFactory {
         self.0.lock().unwrap().push(database.clone());
         let webhooks = WebhookStores::in_sqlite(&database);
         // No rule lists events in quarantine.
-        webhooks.outbox.quarantined(1).await?;
+        webhooks.quarantined_events(1).await?;
         Ok((Stores::in_sqlite(&database), webhooks))
     }
 }

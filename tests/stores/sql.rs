@@ -45,7 +45,7 @@ on_both! {
 }
 
 async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) {
-    let outbox = &sql.webhooks().outbox;
+    let outbox = sql.webhooks().outbox();
     sql.run_unchecked(
         "INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES
             ('evt_a', 'badge.v2', 0, NULL, '{}'), ('evt b', 'post.created', 1, NULL, '{}'),
@@ -78,14 +78,15 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
 }
 
 async fn a_page_of_unreadable_events_of_the_feed_has_a_next_page(sql: Sql) {
-    let WebhookStores { outbox, feed, .. } = sql.webhooks();
+    let webhooks = sql.webhooks();
     sql.run_unchecked(
         "INSERT INTO forum_api_events (id, topic, occurred_at, body) VALUES
             ('evt_a', 'badge.v2', 0, '{}'), ('evt b', 'badge.v2', 1, '{}'), ('evt c', 'badge.v2', 2, '{}')",
     )
     .await;
-    outbox.insert(&event(1)).await.unwrap();
+    webhooks.insert_event(&event(1)).await.unwrap();
     let reader = UserId::from(1);
+    let feed = webhooks.feed();
     // Transactions of other tests delay the events of the feed.
     while feed.read(FeedPosition::START, &reader, 9).await.unwrap().entries.is_empty() {}
     let page = feed.read(FeedPosition::START, &reader, 2).await.unwrap();
@@ -110,7 +111,7 @@ async fn statistics_of_deliveries_read_the_latest_ones(sql: Sql) {
         SELECT 'dlv_' || (i + 24000), 'evt_1', 'post.created', 'whe_0', i + 24000, 'delivered', 1, 0 FROM n WHERE i <= 6000",
     )
     .await;
-    let deliveries = &sql.webhooks().deliveries;
+    let deliveries = sql.webhooks().deliveries();
     let stats = deliveries.delivery_stats(Timestamp::from_millis(0), at(0)).await.unwrap();
     let mut counts: Vec<_> = stats
         .iter()
@@ -133,7 +134,7 @@ async fn statistics_of_deliveries_read_the_latest_ones(sql: Sql) {
 #[tokio::test]
 async fn an_event_with_invalid_text_is_quarantined() {
     let sql = Sql::sqlite();
-    let outbox = &sql.webhooks().outbox;
+    let outbox = sql.webhooks().outbox();
     let insert = "INSERT INTO forum_api_events (id, topic, occurred_at, body)
         VALUES ('evt_1', 'post.created', 3, CAST(x'7b80' AS TEXT))";
     sql.run_unchecked(insert).await;
@@ -166,7 +167,7 @@ async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     for body in ["{}", "{\"repeated\":1}"] {
         assert!(sql.accepts(["evt_2", "a_b.c.d_", "0", "", body]).await);
     }
-    let pending = sql.webhooks().outbox.pending(9).await.unwrap();
+    let pending = sql.webhooks().pending_events(9).await.unwrap();
     let event = pending.last().unwrap();
     assert_eq!((pending.len(), &*event.body), (2, "{}"));
     assert_eq!((&event.forum_id, &event.request_id), (&None, &None));
@@ -174,7 +175,7 @@ async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
 
 async fn an_unreadable_delivery_is_not_attempted_and_does_not_delay_others(sql: Sql) {
     let webhooks = sql.webhooks();
-    let deliveries = &webhooks.deliveries;
+    let deliveries = webhooks.deliveries();
     add(webhooks, &[endpoint(1)]).await;
     queue(webhooks, (1..=5).map(event), &[endpoint(1)]).await;
     // Two deliveries that are due first, at an endpoint with capacity for two.
@@ -212,7 +213,7 @@ async fn an_unreadable_endpoint_does_not_delay_others(sql: Sql) {
         UPDATE forum_api_endpoints SET topics = 'all' WHERE id = 'whe_3'",
     )
     .await;
-    assert_eq!(webhooks.endpoints.list().await.unwrap(), endpoints[..2]);
+    assert_eq!(webhooks.list_endpoints().await.unwrap(), endpoints[..2]);
     queue(webhooks, [event(1)], &endpoints).await;
     let claims = claim_all(webhooks, at(0)).await;
     assert_eq!(claims.deliveries.len(), 2);
@@ -222,7 +223,7 @@ async fn unreadable_statistics_of_an_endpoint_do_not_hide_others(sql: Sql) {
     let webhooks = sql.webhooks();
     add(webhooks, &[endpoint(1), endpoint(2)]).await;
     sql.run_unchecked("UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2'").await;
-    let stats = webhooks.deliveries.endpoint_stats(at(0)).await.unwrap();
+    let stats = webhooks.endpoint_stats(at(0)).await.unwrap();
     let ids: Vec<_> = stats.into_iter().map(|one| one.endpoint_id).collect();
     assert_eq!(ids, [endpoint(1).id]);
 }
@@ -237,7 +238,7 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
         SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
     )
     .await;
-    let stats = sql.webhooks().deliveries.queue_stats(DUE_TIME_LIMITS, at(0)).await.unwrap();
+    let stats = sql.webhooks().queue_stats(DUE_TIME_LIMITS, at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_due_at.map(|due_at| due_at.as_millis());
     assert_eq!((stats.depth, oldest_due_at), (QueueStats::MAX_DEPTH, Some(1)));
 }
@@ -249,7 +250,7 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     queue(webhooks, [event(0)], &[]).await;
     assert_eq!(sql.rows().await, [0, 0, 0]);
     queue(webhooks, [event(1)], &endpoints).await;
-    let deliveries = &webhooks.deliveries;
+    let deliveries = webhooks.deliveries();
     let claims = claim_all(webhooks, at(0)).await;
     let settle =
         |one| Settlement::new(one, ended(DeliveryState::Delivered), Some(attempt_record(1)));

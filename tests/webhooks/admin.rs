@@ -41,7 +41,7 @@ async fn add_endpoint(admin: &WebhookAdmin, topics: &str) -> Result<EndpointId, 
 }
 
 async fn find(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
-    webhooks.endpoints.find(id).await.unwrap().unwrap()
+    webhooks.find_endpoint(id).await.unwrap().unwrap()
 }
 
 /// Returns the same bytes each time.
@@ -63,7 +63,7 @@ async fn an_endpoint_with_a_used_id_is_not_added() {
     add_endpoint(&admin, "*").await.unwrap();
     let again = add_endpoint(&admin, "post.created").await;
     assert!(matches!(again, Err(WebhookAdminError::Backend(_))));
-    assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
+    assert_eq!(webhooks.list_endpoints().await.unwrap().len(), 1);
 }
 
 fn topics(topics: &str) -> EndpointUpdate {
@@ -192,7 +192,7 @@ async fn an_endpoint_that_cannot_be_decoded_is_removed() {
         _ => Intervention::Proceed,
     });
     admin.remove(&id, &BY).await.unwrap();
-    assert_eq!(webhooks.endpoints.list().await.unwrap(), []);
+    assert_eq!(webhooks.list_endpoints().await.unwrap(), []);
     let removed = admin.remove(&id, &BY).await;
     assert!(matches!(removed, Err(WebhookAdminError::EndpointNotFound)));
 }
@@ -244,12 +244,12 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     let mut dead = DeliveryFilter::default();
     dead.state = Some(DeliveryState::Dead);
     dead.limit = u32::MAX;
-    let left = webhooks.deliveries.list(&dead).await.unwrap();
+    let left = webhooks.list_deliveries(&dead).await.unwrap();
     assert!(left.len() == 1 && left[0].0.endpoint_id == other);
     fail_all(&webhooks).await;
     let retried = admin.retry_all_dead(&BY).await.unwrap();
     assert_eq!(retried, u64::from(MANY) + 1);
-    assert_eq!(webhooks.deliveries.count_dead(None).await.unwrap(), 0);
+    assert_eq!(webhooks.count_dead_deliveries(None).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -266,9 +266,9 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
         ("badge.given", "/data", "gardener"),
     ] {
         let delivery = admin.example(&id, topic).await.unwrap();
-        let (delivery, _) = webhooks.deliveries.find(&delivery).await.unwrap().unwrap();
+        let (delivery, _) = webhooks.find_delivery(&delivery).await.unwrap().unwrap();
         assert_eq!(delivery.topic.as_str(), topic);
-        let stored = webhooks.outbox.find(&delivery.event_id).await.unwrap().unwrap();
+        let stored = webhooks.find_event(&delivery.event_id).await.unwrap().unwrap();
         let body: serde_json::Value = serde_json::from_str(&stored.body).unwrap();
         assert_eq!(body.pointer(pointer).unwrap(), expected, "{body}");
         assert_eq!(body["example"], true);
@@ -284,12 +284,12 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
 /// Makes all queued deliveries dead.
 async fn fail_all(webhooks: &WebhookStores) {
     let all = claim_request(u32::MAX);
-    let claims = webhooks.deliveries.claim(&all, after(10_000)).await.unwrap();
+    let claims = webhooks.deliveries().claim(&all, after(10_000)).await.unwrap();
     for claimed in claims.deliveries {
         let mut dead = claimed.delivery.progress;
         (dead.state, dead.attempts, dead.due_at) = (DeliveryState::Dead, 6, None);
         let settlement = Settlement::new(&claimed, dead, None);
-        let settled = webhooks.deliveries.settle(&[settlement], after(10_001)).await;
+        let settled = webhooks.deliveries().settle(&[settlement], after(10_001)).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
 }
@@ -316,7 +316,7 @@ async fn another_key_is_rejected_and_changes_nothing() {
         let added = add_endpoint(&after, "*").await;
         assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");
         let id = add_endpoint(&before, "*").await.unwrap();
-        let recorded = webhooks.endpoints.key_id().await.unwrap();
+        let recorded = webhooks.key_id().await.unwrap();
         let outcomes = [after.check_key().await, after.rotate(&id, &BY).await.map(drop)];
         for outcome in outcomes {
             let Err(WebhookAdminError::Key(mismatch)) = outcome else {
@@ -325,8 +325,8 @@ async fn another_key_is_rejected_and_changes_nothing() {
             let id = |key: Option<_>| key.map_or_else(KeyId::plaintext, |key| cipher(key).key_id());
             assert_eq!((mismatch.stored, mismatch.given), (id(first), id(second)));
         }
-        assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
-        assert_eq!(webhooks.endpoints.key_id().await.unwrap(), recorded);
+        assert_eq!(webhooks.list_endpoints().await.unwrap().len(), 1);
+        assert_eq!(webhooks.key_id().await.unwrap(), recorded);
         before.check_key().await.unwrap();
     }
 }

@@ -220,7 +220,7 @@ impl DatabaseUrl {
     /// If the database cannot be opened, or has recorded another key.
     pub async fn check_key(&self, cipher: &WebhookCipher) -> BoardResult<()> {
         let database = self.open_unmigrated()?;
-        let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
+        let recorded = database.webhooks().key_id().await.ok().flatten();
         if matches!(self, Self::Sqlite(..)) {
             database.close().await;
         }

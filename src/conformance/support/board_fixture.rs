@@ -10,7 +10,7 @@ use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::operation::Operation;
 use crate::runtime::{Clock as _, ManualClock, SystemClock};
-use crate::store::{FanOut, OutboxStore, Stores};
+use crate::store::{FanOut, Stores, WebhookStores};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -130,8 +130,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("remove_account", member)
     }
 
-    /// Returns the outbox to which the board writes its events, for [`events`](Self::events). Default: `None`.
-    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
+    /// Returns the stores to whose outbox the board writes its events, for [`events`](Self::events). Default: `None`.
+    fn webhooks(&self) -> Option<WebhookStores> {
         None
     }
 
@@ -170,13 +170,13 @@ pub trait BoardFixture: Send + Sync {
     }
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it
-    /// reads them from the [`outbox`](Self::outbox) and marks them as fanned out to no endpoint, which removes them.
+    /// reads them from the outbox of [`webhooks`](Self::webhooks) and marks them as fanned out to no endpoint, which removes them.
     ///
     /// If the board writes events only while an endpoint is enabled, the factory adds an endpoint for `*` and
     /// `message.sent`.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
-        match self.outbox() {
-            Some(outbox) => take_events(&*outbox).await,
+        match self.webhooks() {
+            Some(webhooks) => take_events(&webhooks).await,
             None => unsupported_by_fixture("events", ()),
         }
     }
@@ -258,11 +258,11 @@ impl NewForum {
     }
 }
 
-async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
+async fn take_events(webhooks: &WebhookStores) -> FixtureResult<Vec<Event>> {
     let mut events = Vec::new();
     loop {
-        let pending = outbox.pending(1000).await?;
-        let quarantine = outbox.quarantined(1).await?;
+        let pending = webhooks.pending_events(1000).await?;
+        let quarantine = webhooks.quarantined_events(1).await?;
         if let Some(event) = quarantine.latest.first() {
             let (id, reason) = (&event.id, &event.reason);
             return Err(format!("the event {id:?} cannot be decoded: {reason}").into());
@@ -277,7 +277,7 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
             stays_in_feed: false,
         };
         let removed: Vec<_> = pending.iter().map(no_endpoint).collect();
-        outbox.fan_out(&removed, now).await?;
+        webhooks.outbox.fan_out(&removed, now).await?;
         events.extend(pending);
     }
 }

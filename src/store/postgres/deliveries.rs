@@ -19,8 +19,8 @@ use crate::store::sql::{
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    DueTimeLimits, EndpointStats, LibraryStore, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats,
-    Settlement, retention_starts_at,
+    DueTimeLimits, EndpointStats, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
+    retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -37,8 +37,6 @@ const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const REMOVE: &str = include_str!("sql/remove.sql");
 const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 const SWEEP: &str = include_str!("sql/sweep.sql");
-
-impl LibraryStore for PostgresExecutor {}
 
 #[async_trait]
 impl DeliveryStore for PostgresExecutor {

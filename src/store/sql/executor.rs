@@ -5,7 +5,7 @@ use super::{ColumnResult, Columns, Statement, report_unreadable};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{BeginOutcome, FanOut, IdempotentRequest, LibraryStore, TokenUsage};
+use crate::store::{BeginOutcome, FanOut, IdempotentRequest, TokenUsage};
 use crate::token::Lookup;
 use crate::webhook::{Endpoint, KeyId};
 
@@ -100,8 +100,6 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
 
 /// Stores in the database of an executor.
 pub(crate) struct SqlStore<E>(pub(crate) E);
-
-impl<E> LibraryStore for SqlStore<E> {}
 
 impl<E: SqlExecutor> SqlStore<E> {
     /// Decodes the first row of a query, if there is one.

@@ -18,8 +18,8 @@ use crate::store::sql::{
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    DueTimeLimits, EndpointStats, LibraryStore, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats,
-    Settlement, retention_starts_at,
+    DueTimeLimits, EndpointStats, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
+    retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -61,8 +61,6 @@ const RECORD_SUCCESS: &str = "
     WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND (failing_since IS NOT NULL OR is_slow <> ?2)";
 
 const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
-
-impl LibraryStore for SqliteExecutor {}
 
 #[async_trait]
 impl DeliveryStore for SqliteExecutor {

@@ -16,7 +16,7 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     let webhooks = WebhookStores::in_postgres(&tables().await);
-    let deliveries = &webhooks.deliveries;
+    let deliveries = webhooks.deliveries();
     add(&webhooks, &[endpoint(1)]).await;
     let now = SystemClock.now();
     let ahead = now.saturating_add(YEAR);

@@ -39,19 +39,19 @@ async fn an_event_that_is_committed_late_is_fanned_out() {
     insert(&*second, &event(2)).await;
     second.commit().await.unwrap();
 
-    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(2)]);
+    assert_eq!(webhooks.pending_events(9).await.unwrap(), [event(2)]);
     let fan_out = |number| [fan_out(&event(number).id, &[endpoint(1)])];
-    webhooks.outbox.fan_out(&fan_out(2), at(0)).await.unwrap();
+    webhooks.outbox().fan_out(&fan_out(2), at(0)).await.unwrap();
     first.commit().await.unwrap();
-    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(1)]);
-    webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
+    assert_eq!(webhooks.pending_events(9).await.unwrap(), [event(1)]);
+    webhooks.outbox().fan_out(&fan_out(1), at(0)).await.unwrap();
     assert_eq!(claim_all(&webhooks, at(0)).await.deliveries.len(), 2);
 }
 
 /// Returns the ids of all events of the feed.
 async fn feed(webhooks: &WebhookStores) -> Vec<EventId> {
     let reader = UserId::from(1);
-    let read = webhooks.feed.read(FeedPosition::START, &reader, 99).await.unwrap();
+    let read = webhooks.feed().read(FeedPosition::START, &reader, 99).await.unwrap();
     read.entries.into_iter().map(|entry| entry.id).collect()
 }
 
@@ -134,7 +134,7 @@ async fn positions_of_another_cluster_are_moved_by_a_sweep() {
         "UPDATE forum_api_events SET position = 4611686018427387904 - number WHERE number < 3";
     client.execute(restore, &[]).await.unwrap();
     assert_eq!(wait_for_feed(&webhooks, 1).await, [event(3).id]);
-    assert_eq!(webhooks.feed.sweep(at(0), at(1), 9).await.unwrap(), 0);
+    assert_eq!(webhooks.feed().sweep(at(0), at(1), 9).await.unwrap(), 0);
     assert_eq!(wait_for_feed(&webhooks, 3).await, [2, 1, 3].map(|number| event(number).id));
 }
 
@@ -169,9 +169,9 @@ async fn readers_of_the_feed_get_each_event_of_all_nodes_once() {
             let mut position = FeedPosition::START;
             let mut read = Vec::new();
             while (read.len() as u64) < WRITERS * EVENTS {
-                let page = webhooks.feed.read(position, &reader, limit).await.unwrap();
+                let page = webhooks.feed().read(position, &reader, limit).await.unwrap();
                 if let Some(last) = page.entries.last() {
-                    position = webhooks.feed.find(&last.id).await.unwrap().unwrap().position;
+                    position = webhooks.feed().find(&last.id).await.unwrap().unwrap().position;
                 }
                 read.extend(page.entries.into_iter().map(|entry| entry.id));
             }
@@ -181,12 +181,12 @@ async fn readers_of_the_feed_get_each_event_of_all_nodes_once() {
     let fan_out_all = async {
         let mut count = 0;
         while count < WRITERS * EVENTS {
-            let pending = webhooks.outbox.pending(100).await.unwrap();
+            let pending = webhooks.pending_events(100).await.unwrap();
             let fan_outs: Vec<_> = pending
                 .iter()
                 .map(|event| FanOut { stays_in_feed: true, ..fan_out(&event.id, &[]) })
                 .collect();
-            webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+            webhooks.outbox().fan_out(&fan_outs, at(0)).await.unwrap();
             count += fan_outs.len() as u64;
         }
     };
@@ -216,7 +216,7 @@ async fn a_claim_skips_locked_deliveries() {
     let rows = transaction.query(lock, &[]).await.unwrap();
     let locked: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
 
-    let batch = webhooks.deliveries.claim(&claim(12, 6), at(0)).await;
+    let batch = webhooks.deliveries().claim(&claim(12, 6), at(0)).await;
     let ClaimBatch { deliveries, next_due_at } = batch.unwrap();
     let first = deliveries.iter().filter(|one| one.endpoint == endpoints[0]);
     assert_eq!((first.count(), deliveries.len()), (2, 8));
@@ -235,7 +235,7 @@ const SHORT_DEADLOCK_TIMEOUT: &str = "%20-cdeadlock_timeout%3D5ms";
 
 /// Runs the operations of one worker in one round. All workers begin a round together.
 async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<(), BackendError> {
-    let deliveries = &webhooks.deliveries;
+    let deliveries = webhooks.deliveries();
     let endpoints = [1, 2, 3].map(endpoint);
     let numbers = round * EVENTS..(round + 1) * EVENTS;
     match worker % 4 {
@@ -268,8 +268,8 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             };
             deliveries.enqueue(&ping, &endpoints[0].id, at(0)).await?;
             let gone = &endpoints[2];
-            webhooks.endpoints.remove(&gone.id, &audit_entry()).await?;
-            webhooks.endpoints.add(gone, &audit_entry()).await?;
+            webhooks.endpoints().remove(&gone.id, &audit_entry()).await?;
+            webhooks.endpoints().add(gone, &audit_entry()).await?;
         }
     }
     Ok(())
@@ -282,7 +282,7 @@ async fn insert_and_fan_out(
     backwards: bool,
 ) -> Result<(), BackendError> {
     for number in numbers.clone() {
-        webhooks.outbox.insert(&event(number)).await?;
+        webhooks.insert_event(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
     let mut fan_outs: Vec<_> =
@@ -290,7 +290,7 @@ async fn insert_and_fan_out(
     if backwards {
         fan_outs.reverse();
     }
-    webhooks.outbox.fan_out(&fan_outs, at(0)).await
+    webhooks.outbox().fan_out(&fan_outs, at(0)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -340,7 +340,7 @@ async fn no_delivery_is_queued_for_an_endpoint_that_is_being_removed() {
     let transaction = other.transaction().await.unwrap();
     let remove = "DELETE FROM forum_api_endpoints WHERE id = 'whe_1'";
     assert_eq!(transaction.execute(remove, &[]).await.unwrap(), 1);
-    let deliveries = webhooks.deliveries.clone();
+    let deliveries = webhooks.deliveries().clone();
     let enqueuing =
         tokio::spawn(async move { deliveries.enqueue(&event(0), &endpoint(1).id, at(0)).await });
     while waiting(&pool, &name).await == 0 {
@@ -360,7 +360,7 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     let webhooks = webhooks(&pool);
     add(&webhooks, &[1, 2, 3].map(endpoint)).await;
     for number in 1..6 {
-        webhooks.outbox.insert(&event(number)).await.unwrap();
+        webhooks.insert_event(&event(number)).await.unwrap();
     }
     let mut other = pool.get().await.unwrap();
     let transaction = other.transaction().await.unwrap();
@@ -379,5 +379,5 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     transaction.commit().await.unwrap();
     one.await.unwrap().unwrap();
     another.await.unwrap().unwrap();
-    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), []);
+    assert_eq!(webhooks.pending_events(9).await.unwrap(), []);
 }

@@ -59,7 +59,7 @@ fn claimed() -> ClaimedDelivery {
 async fn run_each_operation(pool: &Pool) {
     let stores = Stores::in_postgres(pool);
     let webhooks = WebhookStores::in_postgres(pool);
-    let deliveries = webhooks.deliveries;
+    let deliveries = webhooks.deliveries();
     let now = at(0);
     let id = claimed().delivery.id;
     let settlement = Settlement::new(&claimed(), DeliveryProgress::queued(now), None);
@@ -81,10 +81,10 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
     deliveries.purge(DeliveryState::Dead, now, 500, &audit).await.unwrap();
-    webhooks.outbox.pending(100).await.unwrap();
-    webhooks.outbox.find(&event(1).id).await.unwrap();
+    webhooks.pending_events(100).await.unwrap();
+    webhooks.find_event(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
-    webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
+    webhooks.outbox().fan_out(&[fan_out], now).await.unwrap();
     let store = &stores.idempotency;
     store.begin(&keyed_request("7"), now).await.unwrap();
     stores.tokens.find(&lookup(7)).await.unwrap();
@@ -202,7 +202,7 @@ async fn each_statement_searches_an_index() {
     let webhooks = WebhookStores::in_postgres(&pool);
     let mut scans = Vec::new();
     for (filter, index) in lists() {
-        webhooks.deliveries.list(&filter).await.unwrap();
+        webhooks.list_deliveries(&filter).await.unwrap();
         let last = take_statements(&pool).await.pop().unwrap();
         scans.push((last, index));
     }
@@ -239,7 +239,7 @@ async fn each_statement_searches_an_index() {
         }
         // Only the statistics show the planner that few events are in quarantine.
         drop(client);
-        webhooks.outbox.quarantined(20).await.unwrap();
+        webhooks.quarantined_events(20).await.unwrap();
         statements.extend(take_statements(&pool).await.pop());
     }
 }

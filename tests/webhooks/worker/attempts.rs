@@ -225,7 +225,7 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     fixture.insert_post_event();
     let handle = fixture.start();
     let find = || {
-        let find = fixture.stores.endpoints.find(&endpoint.id);
+        let find = fixture.stores.find_endpoint(&endpoint.id);
         fixture.runtime.block_on(find).unwrap().unwrap()
     };
     let failing_since = Some(fixture.now());
@@ -261,7 +261,7 @@ fn an_unknown_result_disables_no_endpoint() {
         fixture.advance(HOUR);
     }
     assert_eq!(fixture.count(Dead), 2);
-    let found = fixture.stores.endpoints.find(&endpoint.id);
+    let found = fixture.stores.find_endpoint(&endpoint.id);
     assert!(fixture.runtime.block_on(found).unwrap().unwrap().enabled);
 }
 

@@ -143,7 +143,7 @@ impl WorkerFixture {
         let mut endpoint = endpoint(name, self.now());
         edit(&mut endpoint);
         let audit = audit_entry();
-        let added = self.stores.endpoints.add(&endpoint, &audit);
+        let added = self.stores.endpoints().add(&endpoint, &audit);
         assert!(self.runtime.block_on(added).unwrap());
         endpoint
     }
@@ -154,11 +154,11 @@ impl WorkerFixture {
     }
 
     pub(crate) fn update(&self, id: &EndpointId, change: impl FnOnce(&mut Endpoint)) {
-        let found = self.runtime.block_on(self.stores.endpoints.find(id));
+        let found = self.runtime.block_on(self.stores.find_endpoint(id));
         let mut endpoint = found.unwrap().unwrap();
         change(&mut endpoint);
         let audit = audit_entry();
-        let updated = self.stores.endpoints.update(&endpoint, &audit);
+        let updated = self.stores.endpoints().update(&endpoint, &audit);
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
@@ -168,7 +168,7 @@ impl WorkerFixture {
     }
 
     pub(crate) fn insert_event(&self, event: Event) -> Event {
-        let inserted = self.stores.outbox.insert(&event);
+        let inserted = self.stores.insert_event(&event);
         self.runtime.block_on(inserted).unwrap();
         event
     }
@@ -182,7 +182,7 @@ impl WorkerFixture {
     pub(crate) fn queue(&self, endpoint: &Endpoint, deliveries: u32) {
         for _ in 0..deliveries {
             let event = self.event(&Topic::POST_CREATED, Some(1));
-            let deliveries = &self.stores.deliveries;
+            let deliveries = self.stores.deliveries();
             let queued = deliveries.enqueue(&event, &endpoint.id, self.now());
             assert!(self.runtime.block_on(queued).unwrap().is_some());
         }
@@ -203,7 +203,7 @@ impl WorkerFixture {
     pub(crate) fn retry(&self, handle: &WorkerHandle) {
         let id = self.only_delivery().0.id;
         let audit = audit_entry();
-        let retried = self.stores.deliveries.retry(&id, self.now(), &audit);
+        let retried = self.stores.deliveries().retry(&id, self.now(), &audit);
         assert!(self.runtime.block_on(retried).unwrap());
         self.wake(handle);
     }
@@ -219,7 +219,7 @@ impl WorkerFixture {
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         let mut filter = DeliveryFilter::default();
         filter.limit = u32::MAX;
-        let list = self.stores.deliveries.list(&filter);
+        let list = self.stores.list_deliveries(&filter);
         let listed = self.runtime.block_on(list).unwrap();
         listed.into_iter().map(|(delivery, _)| delivery).collect()
     }
@@ -235,7 +235,7 @@ impl WorkerFixture {
         let [one] = &self.deliveries()[..] else {
             panic!("not exactly one delivery");
         };
-        let found = self.stores.deliveries.find(&one.id);
+        let found = self.stores.find_delivery(&one.id);
         self.runtime.block_on(found).unwrap().unwrap()
     }
 

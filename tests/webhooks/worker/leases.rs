@@ -12,7 +12,7 @@ use super::owners::OwnerAccess;
 /// Claims the only due delivery as another worker.
 fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
     let request = claim_request(100);
-    let claiming = fixture.stores.deliveries.claim(&request, fixture.now());
+    let claiming = fixture.stores.deliveries().claim(&request, fixture.now());
     let mut claims = fixture.runtime.block_on(claiming).unwrap();
     assert_eq!(claims.deliveries.len(), 1);
     claims.deliveries.remove(0)

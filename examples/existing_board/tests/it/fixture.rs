@@ -12,7 +12,7 @@ use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::operation::Operation;
 use forum_api::runtime::ManualClock;
-use forum_api::store::{OutboxStore, Stores, WebhookStores};
+use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
@@ -133,8 +133,8 @@ impl BoardFixture for ClubFixture {
         Ok(Some(topic.into()))
     }
 
-    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
-        Some(WebhookStores::in_postgres(&self.0.pool).outbox)
+    fn webhooks(&self) -> Option<WebhookStores> {
+        Some(WebhookStores::in_postgres(&self.0.pool))
     }
 
     fn stores(&self) -> FixtureResult<Stores> {

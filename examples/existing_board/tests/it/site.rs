@@ -107,8 +107,7 @@ impl Site {
     }
 
     pub async fn pending_events(&self) -> Vec<Event> {
-        let outbox = WebhookStores::in_postgres(&self.club.pool).outbox;
-        outbox.pending(9).await.unwrap()
+        WebhookStores::in_postgres(&self.club.pool).pending_events(9).await.unwrap()
     }
 
     /// Returns the number of rows of a table.

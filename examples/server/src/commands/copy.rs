@@ -46,7 +46,7 @@ impl CopyCommand {
         let _lock = DatabaseLock::shared(url)?;
         let direction = Direction::of(source, target)?;
         let database = connect::open_current(url).await?.database;
-        let key = database.webhooks().endpoints.key_id().await?;
+        let key = database.webhooks().key_id().await?;
         database.close().await;
         let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;
         let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?

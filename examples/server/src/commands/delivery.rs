@@ -144,12 +144,12 @@ impl DeliveryCommand {
 }
 
 async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    let (delivery, log) = webhooks.deliveries.find(id).await?.ok_or_else(|| not_found(id))?;
-    let (body, request_id) = match webhooks.outbox.find(&delivery.event_id).await? {
+    let (delivery, log) = webhooks.find_delivery(id).await?.ok_or_else(|| not_found(id))?;
+    let (body, request_id) = match webhooks.find_event(&delivery.event_id).await? {
         Some(event) => (Some(event.delivery_body(id)), event.request_id),
         None => (None, None),
     };
-    let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
+    let endpoint = webhooks.find_endpoint(&delivery.endpoint_id).await?;
     let disabled =
         endpoint.as_ref().filter(|endpoint| !endpoint.enabled).map(|endpoint| endpoint.id.clone());
     let event = delivery.event_id.to_string();
@@ -192,14 +192,14 @@ impl ListArgs {
         filter.before = self.before;
         filter.limit = PAGE;
         if let Some(id) = &filter.endpoint_id
-            && webhooks.endpoints.find(id).await?.is_none()
+            && webhooks.find_endpoint(id).await?.is_none()
         {
             return Err(unknown_endpoint(id));
         }
         let disabled = find_disabled(webhooks).await?;
         let mut all = Vec::new();
         while !self.limit.is_reached(all.len()) {
-            let page = webhooks.deliveries.list(&filter).await?;
+            let page = webhooks.list_deliveries(&filter).await?;
             let Some((last, _)) = page.last() else {
                 break;
             };
@@ -215,7 +215,7 @@ impl ListArgs {
 
 /// Returns the ids of the disabled endpoints.
 async fn find_disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
-    let all = webhooks.endpoints.list().await?.into_iter();
+    let all = webhooks.list_endpoints().await?.into_iter();
     Ok(all.filter(|endpoint| !endpoint.enabled).map(|endpoint| endpoint.id).collect())
 }
 
@@ -227,7 +227,7 @@ async fn retry(
     if admin.retry_delivery(id, &audit::actor()).await.map_err(refusal)? {
         return Output::message(format_args!("Delivery {id} will be sent again."));
     }
-    let (delivery, _) = webhooks.deliveries.find(id).await?.ok_or_else(|| not_found(id))?;
+    let (delivery, _) = webhooks.find_delivery(id).await?.ok_or_else(|| not_found(id))?;
     Err(BoardError::conflict(match delivery.progress.state {
         DeliveryState::Queued => {
             "the delivery is already queued or being sent; if its endpoint is disabled, it is sent after you enable the \

@@ -183,7 +183,7 @@ impl RestoreCommand {
         let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
         let board = url.open(Language::English).await?;
         board.migrate().await?;
-        let stored = board.database.webhooks().endpoints.key_id().await?;
+        let stored = board.database.webhooks().key_id().await?;
         let given = cipher.0.key_id();
         let missing = stored.filter(|stored| *stored != given);
         if let Some(stored) = &missing

@@ -67,7 +67,7 @@ impl StatusCommand {
         let now = SystemClock.now();
         let webhooks = database.webhooks();
         let limits = due_settings(&self.due).due_time_limits();
-        let queue = webhooks.deliveries.queue_stats(limits, now).await?;
+        let queue = webhooks.queue_stats(limits, now).await?;
         let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
@@ -129,7 +129,7 @@ async fn describe_key(
     option: Option<&Path>,
     database: &BoardDatabase,
 ) -> BoardResult<String> {
-    let Some(recorded) = database.webhooks().endpoints.key_id().await? else {
+    let Some(recorded) = database.webhooks().key_id().await? else {
         return Ok("none recorded".into());
     };
     let found = WebhookCipher::find(url, option).map(|cipher| cipher.0.key_id());

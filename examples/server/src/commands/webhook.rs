@@ -257,7 +257,7 @@ impl EndpointAction {
             }
             Self::Remove { id, confirm } => {
                 let id = id.id;
-                let url = match database.webhooks().endpoints.find(&id).await {
+                let url = match database.webhooks().find_endpoint(&id).await {
                     Ok(found) => found.ok_or_else(|| unknown_endpoint(&id))?.url,
                     // A malformed endpoint can be removed, too.
                     Err(error) => error.to_string(),
@@ -312,8 +312,7 @@ async fn set_enabled(
     id: &EndpointId,
     enabled: bool,
 ) -> BoardResult<Output> {
-    let found =
-        database.webhooks().endpoints.find(id).await?.ok_or_else(|| unknown_endpoint(id))?;
+    let found = database.webhooks().find_endpoint(id).await?.ok_or_else(|| unknown_endpoint(id))?;
     admin
         .set_enabled(id, enabled, &audit::actor())
         .await
@@ -334,7 +333,7 @@ async fn reencrypt(
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> BoardResult<Output> {
-    let stored = database.webhooks().endpoints.key_id().await?;
+    let stored = database.webhooks().key_id().await?;
     let is_encrypted = stored.as_ref().is_some_and(|key| *key != KeyId::plaintext());
     let current = options.secret_key_file.as_deref().filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
@@ -405,11 +404,11 @@ pub(super) async fn listings(
     webhooks: &WebhookStores,
     board: &ReferenceBoard,
 ) -> BoardResult<Vec<EndpointListing>> {
-    let endpoints = webhooks.endpoints.list().await?;
+    let endpoints = webhooks.list_endpoints().await?;
     let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
     let names = member_names(board, owners.collect()).await?;
     let now = SystemClock.now();
-    let stats = webhooks.deliveries.endpoint_stats(now).await?;
+    let stats = webhooks.endpoint_stats(now).await?;
     let mut last: HashMap<_, _> =
         stats.into_iter().map(|stats| (stats.endpoint_id, stats.last)).collect();
     let listing = |endpoint: Endpoint| EndpointListing {

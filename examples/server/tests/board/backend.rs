@@ -80,7 +80,8 @@ impl Storage {
     pub async fn add_endpoint(&self) {
         let mut endpoint = test_util::endpoint();
         endpoint.topics = "*,message.sent".parse().unwrap();
-        let endpoints = self.webhooks().endpoints;
+        let webhooks = self.webhooks();
+        let endpoints = webhooks.endpoints();
         assert!(endpoints.add(&endpoint, &test_util::audit_entry()).await.unwrap());
     }
 

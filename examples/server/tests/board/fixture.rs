@@ -4,7 +4,7 @@ use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::conformance::{self, Audience, Capability, NewForum, Role};
 use forum_api::model::{ForumId, PostId, ThreadId};
 use forum_api::runtime::OsRandom;
-use forum_api::store::OutboxStore;
+use forum_api::store::WebhookStores;
 
 use crate::board::access::permissions::AccessLists;
 use crate::board::db::TransactionFuture;
@@ -183,8 +183,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         self.change(move |tx| Box::pin(accounts::ignore(tx, member, ignored))).await
     }
 
-    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
-        Some(self.storage.database.webhooks().outbox)
+    fn webhooks(&self) -> Option<WebhookStores> {
+        Some(self.storage.database.webhooks())
     }
 
     fn stores(&self) -> FixtureResult<Stores> {

@@ -10,8 +10,7 @@ use super::*;
 use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EventId, Timestamp};
 use crate::store::{
-    DeliveryFilter, FanOut, LibraryStore, OutboxStore, PendingEventStore, Quarantine, StoredEvent,
-    WebhookStores, relay_events,
+    DeliveryFilter, FanOut, OutboxStore, PendingEventStore, Quarantine, StoredEvent, relay_events,
 };
 use crate::webhook::{Endpoint, Event};
 
@@ -116,10 +115,9 @@ struct Killable<T> {
 impl Worker {
     fn new(fixture: &StoreFixture, steps: u32) -> TestResult<Self> {
         let steps = Arc::new(AtomicU32::new(steps));
-        let WebhookStores { outbox, .. } = fixture.webhooks.clone();
         Ok(Self {
             events: Killable { inner: fixture.pending_events()?, steps: Arc::clone(&steps) },
-            outbox: Killable { inner: outbox, steps },
+            outbox: Killable { inner: fixture.webhooks.outbox.clone(), steps },
         })
     }
 
@@ -169,8 +167,6 @@ impl PendingEventStore for Killable<Arc<dyn PendingEventStore>> {
         self.call(self.inner.remove(ids)).await
     }
 }
-
-impl<T> LibraryStore for Killable<T> {}
 
 #[async_trait]
 impl OutboxStore for Killable<Arc<dyn OutboxStore>> {
