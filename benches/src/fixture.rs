@@ -71,7 +71,7 @@ impl BenchFixture {
     /// Starts a worker with these settings, which may send to loopback.
     pub fn work(&self, mut settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
-        settings.http.allowed_addresses = AllowedAddresses::Private;
+        settings.allowed_addresses = AllowedAddresses::Private;
         let environment = Environment::default();
         Worker::builder(self.webhooks.clone(), authority, &environment)
             .settings(settings)

@@ -109,11 +109,12 @@ impl DeliveryProgress {
 }
 
 /// Delays between attempts: exponential with jitter ([protocol](crate::guide::protocol), section 13.11).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// Delay after the first failure. Default: 30 s.
+    /// Delay after the first failure.
     pub initial: Duration,
-    /// Longest delay. Default: one hour.
+    /// Longest delay.
     pub max: Duration,
 }
 
@@ -126,7 +127,6 @@ impl Default for Backoff {
 impl Backoff {
     /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the
     /// first. `random`, in [0, 1), adds up to 20% of jitter. The delay is at most [`max`](Self::max).
-    #[doc(hidden)]
     pub fn delay(&self, failures: u32, random: f64) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
         self.with_jitter(self.initial.as_secs_f64() * factor, random)

@@ -1,8 +1,7 @@
 //! Webhooks: events, endpoints, deliveries and their signatures ([protocol](crate::guide::protocol), section 13).
 //!
-//! The feature `webhooks` adds the parts that send deliveries: the checks of endpoint URLs, the resolver, the HTTP
-//! transport and the encryption of secrets. The module `worker` sends deliveries, `webhook_admin` manages endpoints,
-//! and [`store`](crate::store) contains the traits of their stores.
+//! The feature `webhooks` adds the checks of endpoint URLs, the resolver and the encryption of secrets. The module `worker`
+//! sends deliveries, `webhook_admin` manages endpoints, and [`WebhookStores`](crate::store::WebhookStores) stores both.
 
 #[cfg(feature = "webhooks")]
 mod address;

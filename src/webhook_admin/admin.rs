@@ -119,7 +119,7 @@ impl WebhookAdmin {
     }
 
     /// Sets the addresses of endpoints. Pass the same value to the worker in
-    /// [`WorkerSettings::http`](crate::worker::WorkerSettings::http). Default: public ones.
+    /// [`WorkerSettings::allowed_addresses`](crate::worker::WorkerSettings::allowed_addresses). Default: public ones.
     #[must_use]
     pub fn allowed_addresses(mut self, allowed_addresses: AllowedAddresses) -> Self {
         self.allowed_addresses = allowed_addresses;

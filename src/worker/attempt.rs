@@ -119,7 +119,7 @@ impl Attempt<'_> {
     /// an attempt, beyond which a due time counts as that of a clock that was ahead.
     async fn settle_failed_decryption(&self, error: &BackendError) {
         let now = self.context.now();
-        let backoff = &self.context.settings.backoff;
+        let backoff = self.context.settings.backoff();
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
@@ -195,9 +195,9 @@ impl Attempt<'_> {
     /// Stores the outcome, with the record for the operator, if one is kept.
     async fn settle(&self, outcome: AttemptOutcome, record: Option<AttemptRecord>) {
         let now = self.context.now();
-        let backoff = &self.context.settings.backoff;
+        let backoff = self.context.settings.backoff();
         let before = self.claimed.delivery.progress;
-        let progress = before.after_attempt(outcome, backoff, now, self.context.random());
+        let progress = before.after_attempt(outcome, &backoff, now, self.context.random());
         let settlement = Settlement::new(self.claimed, progress, record.clone());
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => {

@@ -12,7 +12,7 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Authorizer;
 use crate::store::{PendingEventStore, WebhookStores};
-use crate::webhook::{HttpTransport, Transport};
+use crate::webhook::{HttpTransport, Resolver, SystemResolver, Transport};
 
 /// Worker that delivers webhooks. [`builder`](Self::builder) builds it, [`start`](Self::start) starts it.
 ///
@@ -42,6 +42,7 @@ pub struct WorkerBuilder {
     pending_events: Option<Arc<dyn PendingEventStore>>,
     authorizer: Arc<dyn Authorizer>,
     transport: Option<Arc<dyn Transport>>,
+    resolver: Arc<dyn Resolver>,
     environment: Environment,
     settings: WorkerSettings,
 }
@@ -58,6 +59,7 @@ impl Worker {
             pending_events: None,
             authorizer: Arc::new(authorizer),
             transport: None,
+            resolver: Arc::new(SystemResolver),
             environment: environment.clone(),
             settings: WorkerSettings::default(),
         }
@@ -81,9 +83,17 @@ impl WorkerBuilder {
         self
     }
 
-    /// Sets the transport of the attempts. Default: an [`HttpTransport`] with the settings [`WorkerSettings::http`].
+    /// Sets the transport of the attempts. Default: HTTP and TLS with the settings of [`WorkerSettings`]. It needs a tokio
+    /// runtime with time and I/O enabled.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// Sets the resolver of the host names of receivers. A [`transport`](Self::transport) of the host ignores it. Default:
+    /// [`SystemResolver`].
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.resolver = Arc::new(resolver);
         self
     }
 
@@ -101,7 +111,7 @@ impl WorkerBuilder {
         self.settings.validate()?;
         let transport = match self.transport {
             Some(transport) => transport,
-            None => Arc::new(HttpTransport::new(self.settings.http.clone())?),
+            None => Arc::new(HttpTransport::new(self.settings.http())?.resolver(self.resolver)),
         };
         Ok(Worker(WorkerContext {
             stores: self.stores,

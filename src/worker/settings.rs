@@ -5,15 +5,21 @@ use std::time::Duration;
 use crate::build_error::BuildError;
 use crate::model::{DAY, HOUR};
 use crate::store::DueTimeLimits;
-use crate::webhook::{Backoff, HttpTransportSettings};
+use crate::webhook::{AllowedAddresses, Backoff, HttpTransportSettings};
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder::build`](super::WorkerBuilder::build) rejects values out of
 /// bounds.
+///
+/// The fields `allowed_addresses`, `connect_timeout`, `attempt_timeout`, `idle_timeout` and `extra_roots_pem` are for the
+/// connections to receivers. A [`transport`](super::WorkerBuilder::transport) of the host ignores them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkerSettings {
-    /// Delays between the attempts of a delivery. Default: 30 s, doubled for each failure, at most one hour.
-    pub backoff: Backoff,
+    /// Delay before the second attempt of a delivery, doubled before each later one, at least 1 ms. Jitter adds up to 20%.
+    /// Default: 30 s.
+    pub initial_backoff: Duration,
+    /// Longest delay before an attempt, at least 1 ms. Default: 1 hour.
+    pub max_backoff: Duration,
     /// Largest number of concurrent attempts, at least 1. Endpoints whose last attempt failed or took longer
     /// than a second share at most half of them. Default: 256.
     pub max_in_flight: u32,
@@ -25,7 +31,7 @@ pub struct WorkerSettings {
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
     /// sending, sending, recording the result. It is also the time limit of every other call to a store. At least 1 ms.
     /// Default: 15 s.
-    /// Must be longer than the timeout of the transport, such as [`attempt_timeout`](HttpTransportSettings::attempt_timeout).
+    /// Must be longer than the timeout of the transport, such as [`attempt_timeout`](Self::attempt_timeout).
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
@@ -41,15 +47,28 @@ pub struct WorkerSettings {
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
-    /// Addresses, timeouts and certificates of the connections to receivers. Ignored with a
-    /// [`transport`](super::WorkerBuilder::transport) of the host. Default: [`HttpTransportSettings::default`].
-    pub http: HttpTransportSettings,
+    /// Addresses to which the worker sends. Default: public ones.
+    pub allowed_addresses: AllowedAddresses,
+    /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
+    pub connect_timeout: Duration,
+    /// Timeout of the whole request. The status line and the headers must arrive within it. If it expires while the
+    /// body is read, the part that has arrived is used. Default: 10 s. Must be shorter than
+    /// [`step_timeout`](Self::step_timeout).
+    pub attempt_timeout: Duration,
+    /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
+    /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.
+    pub idle_timeout: Duration,
+    /// Root certificates in PEM that are trusted in addition to the system's. Default: empty.
+    pub extra_roots_pem: String,
 }
 
 impl Default for WorkerSettings {
     fn default() -> Self {
+        let backoff = Backoff::default();
+        let http = HttpTransportSettings::default();
         Self {
-            backoff: Backoff::default(),
+            initial_backoff: backoff.initial,
+            max_backoff: backoff.max,
             max_in_flight: 256,
             max_in_flight_per_endpoint: 4,
             poll_interval: Duration::from_secs(1),
@@ -59,15 +78,19 @@ impl Default for WorkerSettings {
             dead_retention: None,
             disable_after: Some(DAY * 5),
             sweep_interval: HOUR,
-            http: HttpTransportSettings::default(),
+            allowed_addresses: http.allowed_addresses,
+            connect_timeout: http.connect_timeout,
+            attempt_timeout: http.attempt_timeout,
+            idle_timeout: http.idle_timeout,
+            extra_roots_pem: http.extra_roots_pem,
         }
     }
 }
 
 impl WorkerSettings {
     pub(super) fn validate(&self) -> Result<(), BuildError> {
-        BuildError::require_duration("backoff.initial", self.backoff.initial)?;
-        BuildError::require_duration("backoff.max", self.backoff.max)?;
+        BuildError::require_duration("initial_backoff", self.initial_backoff)?;
+        BuildError::require_duration("max_backoff", self.max_backoff)?;
         BuildError::require_positive("max_in_flight", self.max_in_flight)?;
         let per_endpoint = self.max_in_flight_per_endpoint;
         BuildError::require_positive("max_in_flight_per_endpoint", per_endpoint)?;
@@ -83,9 +106,25 @@ impl WorkerSettings {
     }
 
     /// Longest times between now and the due time of a pending delivery. The longest delay is that before the sixth attempt,
-    /// which can be shorter than [`Backoff::max`].
+    /// which can be shorter than [`max_backoff`](Self::max_backoff).
     pub fn due_time_limits(&self) -> DueTimeLimits {
-        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff.longest() }
+        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff().longest() }
+    }
+
+    /// Delays between the attempts of a delivery.
+    pub(super) fn backoff(&self) -> Backoff {
+        Backoff { initial: self.initial_backoff, max: self.max_backoff }
+    }
+
+    /// Settings of the default transport.
+    pub(super) fn http(&self) -> HttpTransportSettings {
+        HttpTransportSettings {
+            allowed_addresses: self.allowed_addresses,
+            connect_timeout: self.connect_timeout,
+            attempt_timeout: self.attempt_timeout,
+            idle_timeout: self.idle_timeout,
+            extra_roots_pem: self.extra_roots_pem.clone(),
+        }
     }
 
     /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send

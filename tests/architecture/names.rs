@@ -12,7 +12,7 @@ use super::{CODE, files, is_public, read};
 const PREDICATES: [&str; 4] = ["is_", "has_", "can_", "needs_"];
 
 /// Ends of the names of durations in settings.
-const DURATIONS: [&str; 5] = ["after", "interval", "retention", "timeout", "ttl"];
+const DURATIONS: [&str; 6] = ["after", "backoff", "interval", "retention", "timeout", "ttl"];
 
 /// Ends of the names of arguments of a board that are neither resources nor filters.
 const IDENTITIES: [&str; 6] = ["Caller", "Id", "MarkRead", "Path", "Ref", "Target"];

@@ -34,8 +34,8 @@ pub fn admin(
 /// Returns settings of a worker with these limits of due times.
 pub fn due_settings(due: &DueOptions) -> WorkerSettings {
     let mut settings = WorkerSettings::default();
-    settings.backoff.initial = due.webhook_initial_backoff;
-    settings.backoff.max = due.webhook_max_backoff;
+    settings.initial_backoff = due.webhook_initial_backoff;
+    settings.max_backoff = due.webhook_max_backoff;
     let step_timeout = due.webhook_timeout.mul_f64(STEP_FACTOR);
     settings.step_timeout = settings.step_timeout.max(step_timeout);
     settings
@@ -50,8 +50,8 @@ pub fn start(
 ) -> BoardResult<WorkerHandle> {
     let keep = retries.webhook_retention;
     let mut settings = due_settings(&retries.due);
-    settings.http.allowed_addresses = allowed;
-    settings.http.attempt_timeout = retries.due.webhook_timeout;
+    settings.allowed_addresses = allowed;
+    settings.attempt_timeout = retries.due.webhook_timeout;
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.retention = keep;

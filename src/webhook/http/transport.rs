@@ -22,22 +22,15 @@ use crate::webhook::{
     Transport, TransportError,
 };
 
-/// Settings of an [`HttpTransport`], such as that of a worker ([`WorkerSettings::http`](crate::worker::WorkerSettings::http)).
+/// Settings of an [`HttpTransport`]: the fields of [`WorkerSettings`](crate::worker::WorkerSettings) with these names.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpTransportSettings {
-    /// Addresses to which it sends. Default: public ones.
     pub allowed_addresses: AllowedAddresses,
-    /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
-    /// Timeout of the whole attempt. The status line and the headers must arrive within it. If it expires while the
-    /// body is read, the part that has arrived is used. Default: 10 s. Must be shorter than the worker's
-    /// [`step_timeout`](crate::worker::WorkerSettings::step_timeout).
     pub attempt_timeout: Duration,
-    /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
-    /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.
     pub idle_timeout: Duration,
-    /// Root certificates in PEM that are trusted in addition to the system's. Default: empty.
     pub extra_roots_pem: String,
 }
 
@@ -53,7 +46,8 @@ impl Default for HttpTransportSettings {
     }
 }
 
-/// Sends attempts over HTTP and TLS. It needs a tokio runtime with time and I/O enabled.
+/// Sends attempts over HTTP and TLS. It is the default transport of a worker, and public for the tests of the library.
+#[doc(hidden)]
 #[derive(Clone)]
 pub struct HttpTransport {
     settings: HttpTransportSettings,

@@ -1,17 +1,28 @@
 //! Attempts, backoff, secrets and sweeps (`docs/protocol.md`, sections 13.9 to 13.11 and 13.16).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::Environment;
 use forum_api::host::BoxError;
-use forum_api::model::EndpointId;
+use forum_api::model::{DeliveryId, EndpointId, ForumId};
+use forum_api::runtime::TokioRuntime;
+use forum_api::test_util::{StoreInterceptor, audit_entry, stores_in_memory};
 use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
-    EncryptedSecret, KeyId, PlaintextCipher, SecretCipher, TransportError, WebhookSecret,
+    AllowedAddresses, EncryptedSecret, KeyId, PlaintextCipher, Resolver, SecretCipher,
+    TransportError, WebhookSecret,
 };
+use forum_api::worker::{Worker, WorkerSettings};
+use tokio::sync::Notify;
 
 use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
+use super::owners::FakeAuthorizer;
 use super::transport::Reply::{ConnectError, Delayed, Hangs, NotSent, Panics, Status};
+use crate::http::acceptor;
+use crate::sample;
+use crate::wire::{Behavior, FakeResolver, ROOT_CERTIFICATE, ScriptedReceiver};
 
 #[test]
 fn the_responses_determine_the_final_state() {
@@ -95,7 +106,7 @@ fn the_next_attempt_follows_after_the_backoff() {
         let mut fixture = WorkerFixture::with_replies([Status(500)]);
         fixture.jitter = FixedJitter(spread);
         fixture.settings.poll_interval = poll;
-        fixture.settings.backoff.initial = initial;
+        fixture.settings.initial_backoff = initial;
         fixture.start();
         fixture.advance(HOUR);
         let times = fixture.transport.send_times("a");
@@ -275,4 +286,39 @@ fn dead_deliveries_are_removed_after_their_retention() {
     assert_eq!(fixture.count(Dead), 1);
     fixture.advance(2 * HOUR);
     assert_eq!(fixture.count(Dead), 0);
+}
+
+#[tokio::test]
+async fn the_default_transport_has_the_settings_and_the_resolver_of_the_worker() {
+    let ok = Behavior::Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    let mut receiver = ScriptedReceiver::with_behaviors(vec![ok], Some(acceptor("receiver"))).await;
+    let (_, stores) = stores_in_memory();
+    let mut endpoint = sample::endpoint("A");
+    endpoint.url = receiver.url("https://receiver.test");
+    assert!(stores.endpoints().add(&endpoint, &audit_entry()).await.unwrap());
+    let mut event = sample::event(r#"{"event":"evt_1"}"#);
+    event.forum_id = Some(ForumId::from(1));
+    let queued = stores.deliveries().enqueue(&event, &endpoint.id, sample::after(0)).await;
+    let delivery = queued.unwrap().unwrap();
+
+    let calls = StoreInterceptor::default();
+    let settled = Arc::new(Notify::new());
+    let notify = settled.clone();
+    calls.on_result("deliveries.settle", move |_: &mut HashSet<DeliveryId>| notify.notify_one());
+    let names = FakeResolver::resolving_to(&["127.0.0.1"]);
+    let mut settings = WorkerSettings::default();
+    settings.allowed_addresses = AllowedAddresses::Private;
+    settings.extra_roots_pem = ROOT_CERTIFICATE.into();
+    let owners = FakeAuthorizer::new(TokioRuntime);
+    let worker = Worker::builder(calls.webhooks(&stores), owners, &Environment::default())
+        .settings(settings)
+        .resolver(names.clone() as Arc<dyn Resolver>)
+        .build()
+        .unwrap()
+        .start();
+    settled.notified().await;
+    worker.stop().await;
+    assert_eq!((receiver.wait_for_close().await.len(), names.calls()), (1, 1));
+    let (delivery, attempts) = stores.find_delivery(&delivery).await.unwrap().unwrap();
+    assert_eq!(delivery.progress.state, Delivered, "{attempts:?}");
 }

@@ -153,14 +153,14 @@ fn a_slot_released_during_a_claim_is_used() {
 fn build_rejects_each_setting_out_of_bounds() {
     type Change = fn(&mut WorkerSettings);
     let changes: [(&str, Change); 8] = [
-        ("backoff.initial", |it| it.backoff.initial = Duration::ZERO),
-        ("backoff.max", |it| it.backoff.max = Duration::ZERO),
+        ("initial_backoff", |it| it.initial_backoff = Duration::ZERO),
+        ("max_backoff", |it| it.max_backoff = Duration::ZERO),
         ("max_in_flight", |it| it.max_in_flight = 0),
         ("max_in_flight_per_endpoint", |it| it.max_in_flight_per_endpoint = 0),
         ("poll_interval", |it| it.poll_interval = Duration::ZERO),
         ("step_timeout", |it| it.step_timeout = Duration::ZERO),
         ("sweep_interval", |it| it.sweep_interval = Duration::ZERO),
-        ("extra_roots_pem", |it| it.http.extra_roots_pem = "no certificate".into()),
+        ("extra_roots_pem", |it| it.extra_roots_pem = "no certificate".into()),
     ];
     for (setting, change) in changes {
         let fixture = WorkerFixture::new();

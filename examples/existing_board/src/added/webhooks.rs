@@ -18,7 +18,7 @@ const ALLOWED: AllowedAddresses = AllowedAddresses::Private;
 /// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let mut settings = WorkerSettings::default();
-    settings.http.allowed_addresses = ALLOWED;
+    settings.allowed_addresses = ALLOWED;
     let stores = WebhookStores::in_postgres(&club.pool);
     let worker = Worker::builder(stores, Arc::new(club.clone()), &environment())
         .settings(settings)
