@@ -172,27 +172,27 @@ impl Environment {
     }
 
     /// Returns all kinds of events of the board.
-    pub(crate) fn event_kinds(&self) -> Vec<EventKind> {
-        let mut kinds = event_kinds();
-        kinds.retain(|kind| !self.omitted_topics.contains(&kind.topic));
-        kinds.extend_from_slice(&self.own_events);
-        kinds
+    pub(crate) fn event_kinds(&self) -> impl Iterator<Item = &EventKind> {
+        self.standard_events().chain(&self.own_events)
+    }
+
+    fn standard_events(&self) -> impl Iterator<Item = &EventKind> {
+        event_kinds().iter().filter(|kind| !self.omitted_topics.contains(&kind.topic))
     }
 
     /// Returns the kinds of events that the OpenAPI document describes.
-    pub(crate) fn events(&self) -> Vec<EventKind> {
-        let mut kinds = self.event_kinds();
-        if self.surface == Surface::Compact {
-            kinds.truncate(kinds.len() - self.own_events.len());
+    pub(crate) fn documented_events(&self) -> Vec<&EventKind> {
+        match self.surface {
+            Surface::Compact => self.standard_events().collect(),
+            _ => self.event_kinds().collect(),
         }
-        kinds
     }
 
     /// Returns the topics to which an endpoint can subscribe.
     #[cfg(feature = "webhooks")]
     pub(crate) fn topics(&self) -> Vec<Topic> {
-        let topics = self.event_kinds().into_iter().map(|kind| kind.topic);
-        topics.filter(|topic| *topic != Topic::PING).collect()
+        let topics = self.event_kinds().map(|kind| &kind.topic);
+        topics.filter(|topic| **topic != Topic::PING).cloned().collect()
     }
 
     /// Omits operations of the specification that the board does not have, by their ids, such as `getPoll`. Default: none.

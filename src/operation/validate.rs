@@ -6,6 +6,7 @@ use http::{Method, StatusCode};
 use schemars::SchemaGenerator;
 
 use super::extra::ExtraTypes;
+use super::handler::OperationSchemas;
 use super::input::Source;
 use super::operation::Operation;
 use super::path::MAX_VARIABLES;
@@ -20,9 +21,14 @@ pub(crate) fn validate(
     reserved: &[&str],
 ) -> Result<(), BuildError> {
     let mut tags = HashMap::new();
+    // Generate the schema of a type once for all operations.
+    let mut inputs = SchemaGenerator::default();
+    let mut outputs = SchemaGenerator::default();
     for (index, operation) in operations.iter().enumerate() {
-        check(operation, scopes, reserved)?;
         let spec = &operation.spec;
+        let no_extra = ExtraTypes::default();
+        let schemas = operation.handler.describe(spec, &no_extra, &mut inputs, &mut outputs);
+        check(operation, &schemas, scopes, reserved)?;
         for earlier in operations.iter().take(index).map(|earlier| &earlier.spec) {
             if earlier.id == spec.id {
                 return Err(invalid(operation, "an id that no other operation has"));
@@ -47,15 +53,13 @@ pub(crate) fn validate(
     Ok(())
 }
 
-fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<(), BuildError> {
+fn check(
+    operation: &Operation,
+    schemas: &OperationSchemas,
+    scopes: &Scopes,
+    reserved: &[&str],
+) -> Result<(), BuildError> {
     let spec = &operation.spec;
-    let mut generator = SchemaGenerator::default();
-    let schemas = operation.handler.describe(
-        spec,
-        &ExtraTypes::default(),
-        &mut generator.clone(),
-        &mut generator,
-    );
     let is_body = schemas.source == Source::Body;
     let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
     let names: Vec<_> = schemas.path_params.iter().map(|(name, _)| name.as_str()).collect();

@@ -152,10 +152,12 @@ impl WebhookAdmin {
     /// Returns each topic to which an endpoint can subscribe, with a sentence without its period.
     #[cfg(feature = "panel")]
     pub(crate) fn described_topics(&self) -> Vec<(Topic, &'static str)> {
-        let kinds = self.environment.event_kinds().into_iter();
+        let kinds = self.environment.event_kinds();
         let named = kinds.filter(|kind| kind.topic != Topic::PING);
-        let sentence = |text: &'static str| text.split_once(". ").map_or(text, |(first, _)| first);
-        named.map(|kind| (kind.topic, sentence(kind.description).trim_end_matches('.'))).collect()
+        let sentence = |text: &'static str| {
+            text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+        };
+        named.map(|kind| (kind.topic.clone(), sentence(kind.description))).collect()
     }
 
     /// Checks that the secrets in the store are encrypted with the key of the environment. Records the key if the store
@@ -439,9 +441,9 @@ impl WebhookAdmin {
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::EndpointNotFound`],
     /// [`WebhookAdminError::EndpointDisabled`] or [`WebhookAdminError::Backend`].
     pub async fn example(&self, id: &EndpointId, topic: &str) -> AdminResult<DeliveryId> {
-        let kinds = self.environment.event_kinds();
-        let kind = kinds
-            .iter()
+        let kind = self
+            .environment
+            .event_kinds()
             .find(|kind| kind.topic.as_str() == topic)
             .ok_or_else(|| UnknownTopicError::new(topic))?;
         let meta = EventMeta::new(&*self.environment.random, self.environment.clock.now())?;

@@ -47,22 +47,25 @@ pub(super) fn render(
     let mut components = Components::new(surface, &scopes, extra_types, messages, parameters);
     let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
-    let webhooks = webhooks::webhooks(&environment.events(), &mut components.schemas);
+    let webhooks = webhooks::webhooks(&environment.documented_events(), &mut components.schemas);
     components.responses.extend(webhooks::responses());
-    let mut document = json!({
-        "openapi": "3.1.0",
-        "info": info(settings, surface, &scopes, &server),
-        "servers": [{ "url": server }],
-        "tags": tags(operations),
-        "paths": paths,
-        "webhooks": webhooks,
-        "components": {
-            "securitySchemes": { "bearerAuth": security_scheme(settings, environment, &scopes) },
-            "headers": headers,
-            "parameters": components.parameters,
-            "responses": components.responses,
-        },
-    });
+    let bearer = security_scheme(settings, environment, &scopes);
+    let shared = Map::from_iter([
+        ("securitySchemes".into(), json!({ "bearerAuth": bearer })),
+        ("headers".into(), headers.into()),
+        ("parameters".into(), components.parameters.into()),
+        ("responses".into(), components.responses.into()),
+    ]);
+    // `json!` would copy the maps.
+    let mut document = Value::Object(Map::from_iter([
+        ("openapi".into(), "3.1.0".into()),
+        ("info".into(), info(settings, surface, &scopes, &server)),
+        ("servers".into(), json!([{ "url": server }])),
+        ("tags".into(), tags(operations).into()),
+        ("paths".into(), paths.into()),
+        ("webhooks".into(), webhooks.into()),
+        ("components".into(), shared.into()),
+    ]));
     components.schemas.limit_texts(&settings.board);
     components.schemas.merge_into(&mut document);
     document

@@ -1,6 +1,6 @@
 //! Response objects: successes, and error statuses with their codes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -38,12 +38,26 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
 
 /// Returns the headers that these parts of the document refer to.
 pub(super) fn headers_in(parts: &[&Map<String, Value>]) -> Map<String, Value> {
-    let text = json!(parts).to_string();
-    let used = HEADERS.iter().filter(|(name, ..)| text.contains(&reference(name)));
+    let mut references = HashSet::new();
+    for part in parts {
+        part.values().for_each(|value| collect_references(value, &mut references));
+    }
+    let used = HEADERS.iter().filter(|(name, ..)| references.contains(&*reference(name)));
     let header = |(name, description, kind, _): &(&str, &str, &str, bool)| {
         ((*name).to_owned(), json!({ "description": description, "schema": { "type": kind } }))
     };
     used.map(header).collect()
+}
+
+fn collect_references<'a>(part: &'a Value, references: &mut HashSet<&'a str>) {
+    match part {
+        Value::Object(fields) => {
+            references.extend(fields.get("$ref").and_then(Value::as_str));
+            fields.values().for_each(|field| collect_references(field, references));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, references)),
+        _ => {}
+    }
 }
 
 fn reference(header: &str) -> String {

@@ -97,11 +97,11 @@ impl Schemas {
             }
             names.insert(name, new);
         }
-        for (name, schema) in &inputs {
-            let new = names.get(name).unwrap_or(name);
-            schemas.insert(new.clone(), renamed(schema, &names));
+        for (name, mut schema) in inputs {
+            rename_references(&mut schema, &names);
+            schemas.insert(names.get(&name).cloned().unwrap_or(name), schema);
         }
-        *document = renamed(document, &names);
+        rename_references(document, &names);
         let components = document.get_mut("components").and_then(Value::as_object_mut);
         if let Some(components) = components {
             components.insert("schemas".into(), schemas.into());
@@ -125,25 +125,38 @@ fn inline(part: &mut Value, schemas: &Map<String, Value>) {
     }
 }
 
-/// Returns a part of the document with references to [`SCHEMAS`] in place of references to [`INPUTS`].
-fn renamed(part: &Value, names: &HashMap<String, String>) -> Value {
-    let field = |(key, value): (&String, &Value)| {
-        let reference = value.as_str().filter(|_| key == "$ref");
-        let input = reference.and_then(|text| text.strip_prefix(&format!("#{INPUTS}/")));
-        let value = match input {
-            Some(name) => {
-                let name = names.get(name).map_or(name, String::as_str);
-                format!("#{SCHEMAS}/{name}").into()
-            }
-            None => renamed(value, names),
-        };
-        (key.clone(), value)
-    };
+/// Replaces references to [`INPUTS`] in a part of the document by references to [`SCHEMAS`]. `names` are the new names of
+/// schemas that get another one.
+fn rename_references(part: &mut Value, names: &HashMap<String, String>) {
     match part {
-        Value::Object(fields) => Value::Object(fields.iter().map(field).collect()),
-        Value::Array(items) => items.iter().map(|item| renamed(item, names)).collect(),
-        other => other.clone(),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(reference) if key == "$ref" => {
+                        rename_reference(reference, names);
+                    }
+                    _ => rename_references(value, names),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename_references(item, names)),
+        _ => {}
     }
+}
+
+fn rename_reference(reference: &mut String, names: &HashMap<String, String>) {
+    let input =
+        reference.strip_prefix('#').and_then(|path| path.strip_prefix(INPUTS)?.strip_prefix('/'));
+    if let Some(name) = input {
+        let name = names.get(name).map_or(name, String::as_str);
+        *reference = format!("#{SCHEMAS}/{name}");
+    }
+}
+
+fn renamed(schema: &Value, names: &HashMap<String, String>) -> Value {
+    let mut schema = schema.clone();
+    rename_references(&mut schema, names);
+    schema
 }
 
 fn settings(contract: Contract, definitions_path: &'static str) -> SchemaSettings {

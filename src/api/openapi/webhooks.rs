@@ -44,12 +44,12 @@ const RESPONSES: &[ReceiverResponse] = &[
 ];
 
 /// Returns a webhook for each kind of event.
-pub(super) fn webhooks(kinds: &[EventKind], schemas: &mut Schemas) -> Map<String, Value> {
+pub(super) fn webhooks(kinds: &[&EventKind], schemas: &mut Schemas) -> Map<String, Value> {
     // A body must not get the name of a schema that it refers to.
-    let schema = |kind: &EventKind| (kind.schema)(&kind.topic, &mut schemas.outputs);
+    let schema = |kind: &&EventKind| (kind.schema)(&kind.topic, &mut schemas.outputs);
     let bodies: Vec<_> = kinds.iter().map(schema).collect();
     let definitions = schemas.outputs.definitions_mut();
-    let webhook = |(kind, mut body): (&EventKind, Schema)| {
+    let webhook = |(kind, mut body): (&&EventKind, Schema)| {
         let mut name = name(&kind.topic);
         while name.is_empty() || definitions.contains_key(&name) {
             name += "Event";

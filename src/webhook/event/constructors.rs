@@ -80,13 +80,17 @@ macro_rules! kinds {
         )+}
 
         /// Describes the events of the library's own topics.
-        pub(crate) fn event_kinds() -> Vec<EventKind> {
-            vec![$(EventKind {
-                topic: Topic::$topic,
-                description: $description,
-                schema: body::schema::<$data>,
-                example: Event::$name(example_meta(&Topic::$topic), $($example),*),
-            }),+]
+        pub(crate) fn event_kinds() -> &'static [EventKind] {
+            // Serializes the examples once.
+            static KINDS: LazyLock<Vec<EventKind>> = LazyLock::new(|| {
+                vec![$(EventKind {
+                    topic: Topic::$topic,
+                    description: $description,
+                    schema: body::schema::<$data>,
+                    example: Event::$name(example_meta(&Topic::$topic), $($example),*),
+                }),+]
+            });
+            &KINDS
         }
     };
 }
@@ -161,7 +165,7 @@ kinds! {
 /// Returns the example of an event of the library's own topics.
 #[cfg(feature = "webhooks")]
 pub(crate) fn example_event(topic: &Topic) -> Option<Event> {
-    event_kinds().into_iter().find(|kind| kind.topic == *topic).map(|kind| kind.example)
+    event_kinds().iter().find(|kind| kind.topic == *topic).map(|kind| kind.example.clone())
 }
 
 fn public<T: Clone>(resource: &T) -> PublicView<'_, T> {
