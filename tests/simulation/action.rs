@@ -59,24 +59,14 @@ pub(crate) enum Action {
         endpoint: usize,
         mode: ReceiverMode,
     },
-    SetEnabled {
-        endpoint: usize,
-        enabled: bool,
-    },
+    IssueToken,
     RevokeToken {
         member: usize,
     },
-    RotateSecret {
+    AddEndpoint,
+    ChangeEndpoint {
         endpoint: usize,
-    },
-    ActivateSecret {
-        endpoint: usize,
-    },
-    RemoveEndpoint {
-        endpoint: usize,
-    },
-    RetryDead {
-        endpoint: usize,
+        form: EndpointForm,
     },
     Redeliver {
         delivery: usize,
@@ -106,6 +96,20 @@ pub(crate) enum Action {
         offset_seconds: i64,
         drift: i64,
     },
+}
+
+/// A form of the panel about an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndpointForm {
+    SetTopics(&'static str),
+    Rotate,
+    Activate,
+    Enable,
+    Disable,
+    Ping,
+    Example,
+    Remove,
+    RetryDead,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -202,15 +206,20 @@ impl Action {
             54..62 => {
                 Self::SetReceiver { endpoint: any(random), mode: ReceiverMode::choose(random) }
             }
-            62 => Self::SetEnabled { endpoint: any(random), enabled: random.chance(60) },
-            // Few endpoints, so that a rotation follows another one.
-            63..65 => Self::RotateSecret { endpoint: random.index(3) },
-            65..67 => Self::ActivateSecret { endpoint: random.index(3) },
-            67 => Self::RetryDead { endpoint: any(random) },
-            68 => Self::RevokeToken { member: any(random) },
-            69 if random.chance(30) => Self::RemoveEndpoint { endpoint: any(random) },
-            69..71 => Self::Redeliver { delivery: any(random) },
-            71..80 => Self::Wait { seconds: wait(random) },
+            62..69 => {
+                let form = EndpointForm::choose(random);
+                // Few endpoints, so that a rotation follows another one.
+                let is_rotation = matches!(form, EndpointForm::Rotate | EndpointForm::Activate);
+                let endpoint = random.index(if is_rotation { 3 } else { 64 });
+                Self::ChangeEndpoint { endpoint, form }
+            }
+            69 => match random.below(4) {
+                0 => Self::IssueToken,
+                1 => Self::AddEndpoint,
+                _ => Self::RevokeToken { member: any(random) },
+            },
+            70..72 => Self::Redeliver { delivery: any(random) },
+            72..80 => Self::Wait { seconds: wait(random) },
             80..86 => Self::Crash { process: any(random) },
             86..91 => Self::Start { process: any(random) },
             91 => Self::StopWorker { worker: any(random) },
@@ -232,6 +241,22 @@ fn wait(random: &mut Random) -> u64 {
         1..7 => random.below(3600),
         7..24 => random.below(120),
         _ => random.below(10),
+    }
+}
+
+impl EndpointForm {
+    fn choose(random: &mut Random) -> Self {
+        match random.below(70) {
+            0..20 => Self::Rotate,
+            20..40 => Self::Activate,
+            40..46 => Self::Enable,
+            46..50 => Self::Disable,
+            50..58 => Self::RetryDead,
+            58..61 => Self::Remove,
+            61..64 => Self::SetTopics(["*", "post.created"][random.index(2)]),
+            64..67 => Self::Ping,
+            _ => Self::Example,
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //! are compared: a form has its effect, and no other.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -12,53 +14,85 @@ use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::runtime::{BoxFuture, Runtime};
-use forum_api::store::{AuditFilter, AuditStore, DeliveryFilter, Stores, WebhookStores};
-use forum_api::test_util::StoreInterceptor;
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::store::{
+    AuditFilter, AuditStore, DeliveryFilter, Stores, TokenFilter, WebhookStores,
+};
+use forum_api::test_util::{self, Intervention, StoreInterceptor};
+use forum_api::token::{Lookup, PlainToken, TokenRecord};
 use forum_api::webhook::{
-    Delivery, DeliveryState, Endpoint, PlaintextCipher, SecretCipher as _, WebhookSecret,
+    Delivery, DeliveryState, Endpoint, PlaintextCipher, SecretCipher as _, Topic, WebhookSecret,
 };
 use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::{Environment, async_trait};
 use http::Request;
 use http::request::Parts;
 use http_body_util::Full;
+use tokio::runtime::Builder;
 
+use crate::action::EndpointForm;
 use crate::faults::Faults;
-use crate::journal::{Journal, ROTATION_PERIOD};
+use crate::journal::{EndpointFacts, Journal, ROTATION_PERIOD, secret_of};
 use crate::ready;
 use crate::scheduler::{ProcessId, Scheduler};
 
-/// The process of the panel. It does not crash, and has the true time.
+/// The process of the panel, which has the true time. A crash in the middle of a form loses only the form: the panel has no
+/// state of its own.
 pub(crate) const PANEL: ProcessId = ProcessId(0);
+
+/// URL of the endpoints that the administrator adds. The name of a host would be resolved.
+const ADDED_URL: &str = "https://8.8.8.8/";
+
+const PASSWORD: &str = "password";
+
+/// Scope of the tokens that the administrator issues.
+const SCOPE: &str = "posts:write";
 
 /// A form of the panel.
 #[derive(Debug)]
 pub(crate) enum Form {
+    IssueToken,
     /// `member` is the number of the owner.
     RevokeToken {
         member: usize,
         lookup: Lookup,
     },
-    SetEnabled {
+    AddEndpoint,
+    OfEndpoint {
         endpoint: EndpointId,
-        enabled: bool,
-    },
-    RotateSecret {
-        endpoint: EndpointId,
-    },
-    ActivateSecret {
-        endpoint: EndpointId,
-    },
-    RemoveEndpoint {
-        endpoint: EndpointId,
-    },
-    RetryDead {
-        endpoint: EndpointId,
+        form: EndpointForm,
     },
     Redeliver {
         delivery: DeliveryId,
     },
+}
+
+impl Form {
+    const fn of_endpoint(&self) -> Option<EndpointForm> {
+        match self {
+            Self::OfEndpoint { form, .. } => Some(*form),
+            _ => None,
+        }
+    }
+
+    /// Returns the statuses of a form without effect.
+    fn refusals(&self, rows: &Rows) -> &'static [u16] {
+        match self {
+            // Passwords whose attempts were not refunded count as wrong ones.
+            Self::IssueToken | Self::AddEndpoint => &[429],
+            Self::OfEndpoint { endpoint, form: EndpointForm::Ping | EndpointForm::Example }
+                if rows.endpoints.get(endpoint).is_some_and(|endpoint| endpoint.enabled) =>
+            {
+                &[]
+            }
+            _ => &[404, 409],
+        }
+    }
+
+    /// Returns `true` if the page after the form shows a secret, and the form is executed once.
+    fn has_secret(&self) -> bool {
+        matches!(self, Self::IssueToken | Self::AddEndpoint)
+            || self.of_endpoint() == Some(EndpointForm::Rotate)
+    }
 }
 
 /// Who sends a form.
@@ -78,6 +112,10 @@ pub(crate) struct Administrator {
     faults: Faults,
     journal: Journal,
     stores: PanelStores,
+    /// `true` after a store call that hangs.
+    hangs: Arc<AtomicBool>,
+    /// The limit of the resolution of names needs it.
+    time: tokio::runtime::Runtime,
     csrf: Option<String>,
     /// Times of activation in forms that were opened before.
     opened: BTreeMap<EndpointId, Timestamp>,
@@ -94,10 +132,10 @@ pub(crate) struct PanelStores {
 /// What the forms can change.
 #[derive(Clone, Debug, PartialEq)]
 struct Rows {
-    endpoints: Vec<Endpoint>,
+    endpoints: BTreeMap<EndpointId, Endpoint>,
     deliveries: BTreeMap<DeliveryId, Delivery>,
-    /// The token of the form.
-    token: Option<TokenRecord>,
+    /// By the texts of their lookups.
+    tokens: BTreeMap<String, TokenRecord>,
     /// Actions and targets of the administrator.
     log: Vec<LoggedAction>,
 }
@@ -116,6 +154,11 @@ struct Response {
 }
 
 impl Response {
+    /// Returns the response if a store call hangs.
+    const fn failed() -> Self {
+        Self { status: 500, location: String::new(), body: String::new() }
+    }
+
     /// Returns the text after `before`, up to the next quotation mark or tag.
     fn after(&self, before: &str) -> Option<&str> {
         let (_, rest) = self.body.split_once(before)?;
@@ -136,7 +179,15 @@ impl Administrator {
         scheduler.start_process(PANEL);
         let calls = StoreInterceptor::default();
         let choice = faults.clone();
-        calls.on_call(move |_, _| choice.choose_failure());
+        let hangs = Arc::new(AtomicBool::new(false));
+        let is_hanging = hangs.clone();
+        calls.on_call(move |_, _| {
+            let chosen = choice.choose_failure();
+            if matches!(chosen, Intervention::Hang | Intervention::DelayResult(_)) {
+                is_hanging.store(true, Ordering::SeqCst);
+            }
+            chosen
+        });
         let webhook_admin = WebhookAdmin::new(calls.webhooks(&stores.webhooks), environment);
         ready(webhook_admin.check_key()).unwrap();
         let mut settings = PanelSettings::default();
@@ -157,6 +208,8 @@ impl Administrator {
             faults: faults.clone(),
             journal: journal.clone(),
             stores,
+            hangs,
+            time: Builder::new_current_thread().enable_time().build().unwrap(),
             csrf: None,
             opened: BTreeMap::new(),
         }
@@ -168,58 +221,86 @@ impl Administrator {
             return;
         };
         // In another window, the administrator rotates the secret before the form is sent.
-        if let Form::ActivateSecret { endpoint } = form
+        if let Form::OfEndpoint { endpoint, form: EndpointForm::Activate } = form
             && self.faults.chance(20)
         {
-            self.submit(&Form::RotateSecret { endpoint: endpoint.clone() });
+            let (endpoint, form) = (endpoint.clone(), EndpointForm::Rotate);
+            self.submit(&Form::OfEndpoint { endpoint, form });
         }
         let sender = match self.scheduler.choose(|random| random.below(10)) {
             0 => Sender::Member,
             1 => Sender::OtherSite,
             _ => Sender::Administrator,
         };
+        if form.of_endpoint() == Some(EndpointForm::Example) {
+            fields.push(("topic", Topic::POST_CREATED.to_string()));
+        }
         if sender != Sender::OtherSite {
             fields.extend(self.csrf.as_ref().map(|csrf| ("csrf", csrf.clone())));
         }
         let response = self.send_and_compare(form, sender, &fields);
         let is_executed = response.is_some_and(|response| response.status == 200);
-        if is_executed && matches!(form, Form::RotateSecret { .. }) && self.faults.chance(30) {
+        if is_executed && form.has_secret() && self.faults.chance(30) {
             self.send_again(form, &fields);
         }
     }
 
     /// Returns the fields of a form; `None` if its page cannot be opened, or does not contain the form.
     fn open(&mut self, form: &Form) -> Option<Vec<(&'static str, String)>> {
+        use EndpointForm::{Activate, Rotate, SetTopics};
         let path = match form {
-            Form::RotateSecret { endpoint } | Form::ActivateSecret { endpoint } => {
-                format!("/panel/webhooks/{endpoint}")
+            Form::OfEndpoint { endpoint, form: Rotate | Activate | SetTopics(_) } => {
+                of_endpoint(endpoint)
             }
+            Form::AddEndpoint => "/panel/webhooks/new".into(),
+            Form::IssueToken => "/panel/tokens/new".into(),
             _ if self.csrf.is_some() => return Some(Vec::new()),
             _ => "/panel/audit".into(),
         };
         let request = self.request("GET", &path, Sender::Administrator, &[]);
         let page = self.send(request)?;
-        let csrf = page.after(r#"name="csrf" value=""#).map(str::to_owned);
+        let hidden = |name| page.after(&format!(r#"name="{name}" value=""#)).map(str::to_owned);
         if page.status != 200 {
             return None;
         }
-        self.csrf = csrf;
+        self.csrf = hidden("csrf");
+        let mut fields = Vec::new();
+        if form.has_secret() {
+            fields.push(("once", hidden("once")?));
+        }
         match form {
-            Form::RotateSecret { .. } => {
-                let nonce = page.after(r#"name="once" value=""#)?;
-                Some(vec![("once", nonce.to_owned())])
+            Form::AddEndpoint => fields.extend([
+                ("url", ADDED_URL.to_owned()),
+                ("topics", "*".to_owned()),
+                ("password", PASSWORD.to_owned()),
+            ]),
+            Form::IssueToken => fields.extend([
+                ("owner", "visitor".to_owned()),
+                ("scopes", SCOPE.to_owned()),
+                ("password", PASSWORD.to_owned()),
+            ]),
+            Form::OfEndpoint { form: SetTopics(topics), .. } => {
+                let [url, owner] = [hidden("opened_url")?, hidden("opened_owner")?];
+                fields.extend([
+                    ("opened_url", url.clone()),
+                    ("opened_owner", owner.clone()),
+                    ("opened_topics", hidden("opened_topics")?),
+                    ("url", url),
+                    ("owner", owner),
+                    ("topics", (*topics).to_owned()),
+                ]);
             }
-            Form::ActivateSecret { endpoint } => {
+            Form::OfEndpoint { endpoint, form: Activate } => {
                 let known = self.opened.get(endpoint).copied();
-                let text = page.after(r#"name="activates_at" value=""#);
-                let shown = text.map(|time| Timestamp::parse(time).unwrap());
+                let shown = hidden("activates_at").map(|time| Timestamp::parse(&time).unwrap());
                 self.opened.extend(shown.map(|time| (endpoint.clone(), time)));
                 let is_stale = self.faults.chance(30);
                 let sent = if is_stale { known.or(shown) } else { shown.or(known) };
-                Some(vec![("activates_at", sent?.to_string())])
+                fields.push(("activates_at", sent?.to_string()));
             }
-            _ => Some(Vec::new()),
+            _ => {}
         }
+        Some(fields)
     }
 
     /// Sends a form, and checks its effect. Returns `None` while the panel waits for the result of an attempt.
@@ -229,9 +310,9 @@ impl Administrator {
         sender: Sender,
         fields: &[(&str, String)],
     ) -> Option<Response> {
-        let before = self.rows(form);
+        let before = self.rows();
         let response = self.send(self.request("POST", &path(form), sender, fields));
-        let after = self.rows(form);
+        let after = self.rows();
         let status = response.as_ref().map_or(303, |response| response.status);
         self.journal.note(|| format!("{sender:?} sends {form:?}: {status}"));
         let effect = match sender {
@@ -241,9 +322,9 @@ impl Administrator {
         let expected = match (&effect, sender) {
             (_, Sender::Member) => &[404][..],
             (_, Sender::OtherSite) => &[403],
-            (Some(_), _) if matches!(form, Form::RotateSecret { .. }) => &[200],
+            (Some(_), _) if form.has_secret() => &[200],
             (Some(_), _) => &[303],
-            (None, _) => &[404, 409],
+            (None, _) => form.refusals(&before),
         };
         let is_failed = status >= 500;
         let has_effect = effect.as_ref().unwrap_or(&before) == &after;
@@ -254,7 +335,7 @@ impl Administrator {
             format!("a form has its effect and no other: {sender:?} {form:?} {status}: {found}, not {missing}")
         });
         if let Some(response) = &response {
-            self.check_page(form, response, &after);
+            self.check_page(form, response, &before, &after);
         }
         self.record(form, &before, &after);
         response
@@ -262,11 +343,11 @@ impl Administrator {
 
     /// Sends a form with a secret a second time, which has no effect.
     fn send_again(&self, form: &Form, fields: &[(&str, String)]) {
-        let before = self.rows(form);
+        let before = self.rows();
         let response = self.send(self.request("POST", &path(form), Sender::Administrator, fields));
         let status = response.map_or(0, |response| response.status);
         let is_refused = status == 409 || status >= 500;
-        self.journal.require(is_refused && self.rows(form) == before, || {
+        self.journal.require(is_refused && self.rows() == before, || {
             format!("a form that is sent twice has its effect once: {form:?} {status}")
         });
     }
@@ -289,7 +370,8 @@ impl Administrator {
             .unwrap()
     }
 
-    /// Returns the response; `None` if the panel waits for the result of an attempt, which then goes on as a task.
+    /// Returns the response, which is a failure if a store call hangs: the node crashes, or the request times out. Returns
+    /// `None` if the panel waits for the result of an attempt, which then goes on as a task.
     fn send(&self, request: Request<Full<Bytes>>) -> Option<Response> {
         let panel = self.panel.clone();
         let mut exchange = Box::pin(async move {
@@ -301,31 +383,38 @@ impl Administrator {
                 body: String::from_utf8(body.into_bytes().into()).unwrap(),
             }
         });
-        match exchange.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(response) => Some(response),
-            Poll::Pending => {
-                let journal = self.journal.clone();
-                let rest = async move {
-                    let status = exchange.await.status;
-                    journal.note(|| format!("the result of an attempt: {status}"));
-                    journal.require(status == 303 || status >= 500, || {
-                        format!("a form has its effect: the result of an attempt is {status}")
-                    });
-                };
-                self.scheduler.spawn(PANEL, Box::pin(rest));
-                None
-            }
+        self.hangs.store(false, Ordering::SeqCst);
+        let _time = self.time.enter();
+        if let Poll::Ready(response) =
+            exchange.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return Some(response);
         }
+        let hangs = self.hangs.load(Ordering::SeqCst);
+        if hangs && self.faults.chance(50) {
+            self.journal.note(|| "the node of the panel crashes".into());
+            return Some(Response::failed());
+        }
+        let journal = self.journal.clone();
+        let rest = async move {
+            let status = exchange.await.status;
+            journal.note(|| format!("the panel responds later: {status}"));
+            journal.require(status == 303 || status >= 500, || {
+                format!("a form has its effect: the later response is {status}")
+            });
+        };
+        self.scheduler.spawn(PANEL, Box::pin(rest));
+        hangs.then(Response::failed)
     }
 
-    fn rows(&self, form: &Form) -> Rows {
+    fn rows(&self) -> Rows {
         let mut filter = DeliveryFilter::default();
         filter.limit = u32::MAX;
         let deliveries = ready(self.stores.webhooks.list_deliveries(&filter)).unwrap().into_iter();
-        let token = match form {
-            Form::RevokeToken { lookup, .. } => ready(self.stores.api.tokens.find(lookup)).unwrap(),
-            _ => None,
-        };
+        let endpoints = ready(self.stores.webhooks.list_endpoints()).unwrap().into_iter();
+        let all = TokenFilter { limit: u32::MAX, ..TokenFilter::default() };
+        let now = self.scheduler.now();
+        let tokens = ready(self.stores.api.tokens.list(&all, now)).unwrap().into_iter();
         let mine = AuditFilter {
             actor: Some(self.member.clone()),
             limit: u32::MAX,
@@ -341,9 +430,9 @@ impl Administrator {
             .collect();
         log.sort();
         Rows {
-            endpoints: ready(self.stores.webhooks.list_endpoints()).unwrap(),
+            endpoints: endpoints.map(|endpoint| (endpoint.id.clone(), endpoint)).collect(),
             deliveries: deliveries.map(|(delivery, _)| (delivery.id.clone(), delivery)).collect(),
-            token,
+            tokens: tokens.map(|token| (token.lookup.to_string(), token)).collect(),
             log,
         }
     }
@@ -359,77 +448,37 @@ impl Administrator {
         let now = self.scheduler.now();
         let mut rows = before.clone();
         match form {
+            Form::IssueToken => {
+                let (lookup, issued) = added(&before.tokens, &after.tokens)?;
+                let mut token = issued.clone();
+                token.owner = self.member.clone();
+                token.scopes = [SCOPE.to_owned()].into();
+                token.created_at = now;
+                token.revoked_at = None;
+                rows.tokens.insert(lookup.clone(), token);
+                rows.log(AuditAction::TOKEN_ISSUED, lookup, 1);
+            }
             Form::RevokeToken { lookup, .. } => {
-                let token = rows.token.as_mut()?;
+                let token = rows.tokens.get_mut(&lookup.to_string())?;
                 if token.revoked_at.is_none() {
                     token.revoked_at = Some(now);
                     rows.log(AuditAction::TOKEN_REVOKED, lookup, 1);
                 }
             }
-            Form::SetEnabled { endpoint: id, enabled } => {
-                let endpoint = rows.endpoint_mut(id)?;
-                if endpoint.enabled != *enabled {
-                    endpoint.enabled = *enabled;
-                    endpoint.version += 1;
-                    if *enabled {
-                        endpoint.failing_since = None;
-                        endpoint.auto_disabled = false;
-                        rows.log(AuditAction::ENDPOINT_ENABLED, id, 1);
-                    } else {
-                        rows.log(AuditAction::ENDPOINT_DISABLED, id, 1);
-                    }
-                }
+            Form::AddEndpoint => {
+                let (id, new) = added(&before.endpoints, &after.endpoints)?;
+                let mut endpoint = test_util::endpoint();
+                endpoint.id = id.clone();
+                endpoint.url = ADDED_URL.into();
+                endpoint.owner = self.member.clone();
+                endpoint.created_at = now;
+                // The secret is random.
+                endpoint.secret = new.secret.clone();
+                rows.endpoints.insert(id.clone(), endpoint);
+                rows.log(AuditAction::ENDPOINT_ADDED, id, 1);
             }
-            Form::RotateSecret { endpoint: id } => {
-                let endpoint = rows.endpoint_mut(id)?;
-                if let Some(active) =
-                    endpoint.pending_secret.take_if(|pending| pending.activates_at <= now)
-                {
-                    endpoint.secret = active.secret;
-                }
-                // The new secret is random.
-                let new = after.endpoint(id)?.pending_secret.clone();
-                endpoint.pending_secret =
-                    new.filter(|new| new.activates_at == now.saturating_add(ROTATION_PERIOD));
-                endpoint.version += 1;
-                rows.log(AuditAction::ENDPOINT_SECRET_ROTATED, id, 1);
-            }
-            Form::ActivateSecret { endpoint: id } => {
-                let activates_at = Timestamp::parse(&fields.first()?.1).unwrap();
-                let endpoint = rows.endpoint_mut(id)?;
-                let pending = endpoint.pending_secret.take_if(|pending| {
-                    pending.activates_at == activates_at && pending.activates_at > now
-                })?;
-                endpoint.secret = pending.secret;
-                endpoint.version += 1;
-                rows.log(AuditAction::ENDPOINT_SECRET_ACTIVATED, id, 1);
-            }
-            Form::RemoveEndpoint { endpoint: id } => {
-                rows.endpoint_mut(id)?;
-                rows.endpoints.retain(|endpoint| endpoint.id != *id);
-                rows.deliveries.retain(|_, delivery| delivery.endpoint_id != *id);
-                rows.log(AuditAction::ENDPOINT_REMOVED, id, 1);
-            }
-            Form::RetryDead { endpoint: id } => {
-                rows.endpoint_mut(id)?;
-                let dead: Vec<_> = rows
-                    .deliveries
-                    .values_mut()
-                    .filter(|one| one.endpoint_id == *id)
-                    .filter(|one| one.progress.state == DeliveryState::Dead)
-                    .collect();
-                let count = dead.len() as u64;
-                for delivery in dead {
-                    // They are due one after the other.
-                    let due_at = after.deliveries.get(&delivery.id)?.progress.due_at?;
-                    let delay = due_at.as_millis() - now.as_millis();
-                    delivery.progress.state = DeliveryState::Queued;
-                    delivery.progress.attempts = 0;
-                    delivery.progress.due_at = Some(due_at).filter(|_| (0..1000).contains(&delay));
-                }
-                if count > 0 {
-                    rows.log(AuditAction::DELIVERY_REDELIVERED, id, count);
-                }
+            Form::OfEndpoint { endpoint, form } => {
+                Self::change_endpoint(*form, endpoint, fields, now, &mut rows, after)?;
             }
             Form::Redeliver { delivery: id } => {
                 let progress = &mut rows.deliveries.get_mut(id)?.progress;
@@ -450,23 +499,139 @@ impl Administrator {
         Some(rows)
     }
 
+    /// Changes the rows as a form about an endpoint does; `None` if it is refused.
+    fn change_endpoint(
+        form: EndpointForm,
+        id: &EndpointId,
+        fields: &[(&str, String)],
+        now: Timestamp,
+        rows: &mut Rows,
+        after: &Rows,
+    ) -> Option<()> {
+        let endpoint = rows.endpoints.get_mut(id)?;
+        match form {
+            EndpointForm::SetTopics(topics) => {
+                let topics = topics.parse().unwrap();
+                if endpoint.topics != topics {
+                    endpoint.topics = topics;
+                    endpoint.version += 1;
+                    rows.log(AuditAction::ENDPOINT_UPDATED, id, 1);
+                }
+            }
+            EndpointForm::Rotate => {
+                if let Some(active) =
+                    endpoint.pending_secret.take_if(|pending| pending.activates_at <= now)
+                {
+                    endpoint.secret = active.secret;
+                }
+                // The new secret is random.
+                let new = after.endpoints.get(id)?.pending_secret.clone();
+                endpoint.pending_secret =
+                    new.filter(|new| new.activates_at == now.saturating_add(ROTATION_PERIOD));
+                endpoint.version += 1;
+                rows.log(AuditAction::ENDPOINT_SECRET_ROTATED, id, 1);
+            }
+            EndpointForm::Activate => {
+                let activates_at = Timestamp::parse(&fields.first()?.1).unwrap();
+                let pending = endpoint.pending_secret.take_if(|pending| {
+                    pending.activates_at == activates_at && pending.activates_at > now
+                })?;
+                endpoint.secret = pending.secret;
+                endpoint.version += 1;
+                rows.log(AuditAction::ENDPOINT_SECRET_ACTIVATED, id, 1);
+            }
+            EndpointForm::Enable if !endpoint.enabled => {
+                endpoint.enabled = true;
+                endpoint.failing_since = None;
+                endpoint.auto_disabled = false;
+                endpoint.version += 1;
+                rows.log(AuditAction::ENDPOINT_ENABLED, id, 1);
+            }
+            EndpointForm::Disable if endpoint.enabled => {
+                endpoint.enabled = false;
+                endpoint.version += 1;
+                rows.log(AuditAction::ENDPOINT_DISABLED, id, 1);
+            }
+            EndpointForm::Enable | EndpointForm::Disable => {}
+            EndpointForm::Ping | EndpointForm::Example => {
+                let (key, queued) = added(&rows.deliveries, &after.deliveries)?;
+                if !endpoint.enabled {
+                    return None;
+                }
+                let is_ping = form == EndpointForm::Ping;
+                let mut delivery = queued.clone();
+                delivery.endpoint_id = id.clone();
+                delivery.topic = if is_ping { Topic::PING } else { Topic::POST_CREATED };
+                delivery.created_at = now;
+                delivery.progress.state = DeliveryState::Queued;
+                delivery.progress.attempts = 0;
+                delivery.progress.due_at = Some(now);
+                rows.deliveries.insert(key.clone(), delivery);
+            }
+            EndpointForm::Remove => {
+                rows.endpoints.remove(id);
+                rows.deliveries.retain(|_, delivery| delivery.endpoint_id != *id);
+                rows.log(AuditAction::ENDPOINT_REMOVED, id, 1);
+            }
+            EndpointForm::RetryDead => {
+                let dead: Vec<_> = rows
+                    .deliveries
+                    .values_mut()
+                    .filter(|one| one.endpoint_id == *id)
+                    .filter(|one| one.progress.state == DeliveryState::Dead)
+                    .collect();
+                let count = dead.len() as u64;
+                for delivery in dead {
+                    // They are due one after the other.
+                    let due_at = after.deliveries.get(&delivery.id)?.progress.due_at?;
+                    let delay = due_at.as_millis() - now.as_millis();
+                    delivery.progress.state = DeliveryState::Queued;
+                    delivery.progress.attempts = 0;
+                    delivery.progress.due_at = Some(due_at).filter(|_| (0..1000).contains(&delay));
+                }
+                if count > 0 {
+                    rows.log(AuditAction::DELIVERY_REDELIVERED, id, count);
+                }
+            }
+        }
+        Some(())
+    }
+
     /// Checks the page after a form: the secret on it is the stored one, and the redirect names the action.
-    fn check_page(&self, form: &Form, response: &Response, after: &Rows) {
+    fn check_page(&self, form: &Form, response: &Response, before: &Rows, after: &Rows) {
+        use EndpointForm::{Activate, Disable, Enable, Remove, Rotate, SetTopics};
         let Response { status, location, .. } = response;
-        if let (200, Form::RotateSecret { endpoint: id }) = (*status, form) {
-            let shown = response.after(r#"data-copy="new secret">"#);
-            let stored = after.pending_secret(id);
-            self.journal.require(shown.is_some() && shown == stored.as_deref(), || {
-                format!("the page has the new secret: {shown:?}, not {stored:?}")
-            });
+        if *status == 200 {
+            let shown = |label| response.after(&format!(r#"data-copy="{label}">"#));
+            let is_stored = match form {
+                Form::IssueToken => shown("token").is_some_and(|text| {
+                    let digest = PlainToken::parse(text).unwrap().digest();
+                    let issued = added(&before.tokens, &after.tokens);
+                    issued.is_some_and(|(_, token)| token.digest == digest)
+                }),
+                Form::AddEndpoint => {
+                    let endpoint = added(&before.endpoints, &after.endpoints);
+                    let secret = endpoint.map(|(_, endpoint)| secret_of(endpoint));
+                    shown("secret").map(str::to_owned) == secret
+                }
+                Form::OfEndpoint { endpoint, form: Rotate } => {
+                    shown("new secret") == after.pending_secret(endpoint).as_deref()
+                }
+                _ => true,
+            };
+            self.journal.require(is_stored, || format!("the page has the new secret: {form:?}"));
         }
         let (page, done) = match form {
             Form::RevokeToken { .. } => ("/panel/tokens".into(), "revoked"),
-            Form::SetEnabled { endpoint, enabled: true } => (of_endpoint(endpoint), "enabled"),
-            Form::SetEnabled { endpoint, .. } => (of_endpoint(endpoint), "disabled"),
-            Form::ActivateSecret { endpoint } => (of_endpoint(endpoint), "activated"),
-            Form::RemoveEndpoint { .. } => ("/panel/webhooks".into(), "endpoint-removed"),
-            Form::RotateSecret { .. } | Form::RetryDead { .. } | Form::Redeliver { .. } => return,
+            Form::OfEndpoint { endpoint, form } => match form {
+                SetTopics(_) => (of_endpoint(endpoint), "saved"),
+                Enable => (of_endpoint(endpoint), "enabled"),
+                Disable => (of_endpoint(endpoint), "disabled"),
+                Activate => (of_endpoint(endpoint), "activated"),
+                Remove => ("/panel/webhooks".into(), "endpoint-removed"),
+                _ => return,
+            },
+            _ => return,
         };
         self.journal.require(*status != 303 || *location == format!("{page}?done={done}"), || {
             format!("the redirect of a form names its action: {form:?} {location}")
@@ -480,54 +645,76 @@ impl Administrator {
         }
         let now = self.scheduler.now();
         match form {
+            Form::IssueToken => {}
             Form::RevokeToken { member, .. } => {
                 self.journal.with(|facts| facts.tokens[*member].is_revoked = true);
             }
-            Form::SetEnabled { endpoint, .. } => {
-                self.journal.with(|facts| facts.exclude(|one| one.id == *endpoint));
+            Form::AddEndpoint => {
+                let endpoints = added(&before.endpoints, &after.endpoints).into_iter();
+                let added = endpoints.map(|(_, endpoint)| EndpointFacts::of(endpoint));
+                self.journal.with(|facts| {
+                    facts.endpoints.extend(added);
+                    facts.exclude(|one| !before.endpoints.contains_key(&one.id));
+                });
             }
-            Form::RotateSecret { endpoint } => {
-                if let Some(secret) = after.pending_secret(endpoint) {
-                    self.journal.rotated(endpoint, WebhookSecret::parse(&secret).unwrap(), now);
+            Form::OfEndpoint { endpoint, form } => match form {
+                EndpointForm::SetTopics(topics) => {
+                    self.journal.with(|facts| {
+                        facts.endpoint(endpoint).topics = topics.parse().unwrap();
+                        facts.exclude(|one| one.id == *endpoint);
+                    });
                 }
-            }
-            Form::ActivateSecret { endpoint } => self.journal.activated(endpoint),
-            Form::RemoveEndpoint { endpoint } => self.journal.removed(endpoint),
-            Form::RetryDead { endpoint } => self.journal.retried_dead(endpoint),
+                EndpointForm::Rotate => {
+                    if let Some(secret) = after.pending_secret(endpoint) {
+                        self.journal.rotated(endpoint, WebhookSecret::parse(&secret).unwrap(), now);
+                    }
+                }
+                EndpointForm::Activate => self.journal.activated(endpoint),
+                EndpointForm::Enable | EndpointForm::Disable => {
+                    self.journal.with(|facts| facts.exclude(|one| one.id == *endpoint));
+                }
+                EndpointForm::Ping | EndpointForm::Example => {
+                    if let Some((_, delivery)) = added(&before.deliveries, &after.deliveries) {
+                        self.journal.queued(&delivery.event_id);
+                    }
+                }
+                EndpointForm::Remove => self.journal.removed(endpoint),
+                EndpointForm::RetryDead => {
+                    let mut retried = after.deliveries.clone();
+                    retried.retain(|id, one| before.deliveries.get(id) != Some(one));
+                    self.journal.retried_dead(retried.keys());
+                }
+            },
             Form::Redeliver { delivery } => self.journal.redelivered(delivery, now),
         }
     }
 }
 
+/// Returns the first row that is only in `after`.
+fn added<'a, K: Ord, V>(
+    before: &BTreeMap<K, V>,
+    after: &'a BTreeMap<K, V>,
+) -> Option<(&'a K, &'a V)> {
+    after.iter().find(|(key, _)| !before.contains_key(key))
+}
+
 impl Rows {
-    fn endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {
-        self.endpoints.iter().find(|endpoint| endpoint.id == *id)
-    }
-
-    fn endpoint_mut(&mut self, id: &EndpointId) -> Option<&mut Endpoint> {
-        self.endpoints.iter_mut().find(|endpoint| endpoint.id == *id)
-    }
-
     fn pending_secret(&self, id: &EndpointId) -> Option<String> {
-        let pending = self.endpoint(id)?.pending_secret.as_ref()?;
+        let pending = self.endpoints.get(id)?.pending_secret.as_ref()?;
         let secret = PlaintextCipher.decrypt(&pending.secret, id).unwrap();
         Some(secret.expose_secret().to_owned())
     }
 
     /// Describes the rows that `other` does not have.
     fn without(&self, other: &Self) -> String {
-        let endpoints = self.endpoints.iter().filter(|one| !other.endpoints.contains(one));
-        let deliveries =
-            self.deliveries.iter().filter(|(id, one)| other.deliveries.get(id) != Some(one));
-        let token = self.token.iter().filter(|_| self.token != other.token);
         let log = self.log.iter().filter(|one| !other.log.contains(one));
-        let rows: Vec<_> = endpoints
-            .map(|one| format!("{one:?}"))
-            .chain(deliveries.map(|(_, one)| format!("{one:?}")))
-            .chain(token.map(|one| format!("{one:?}")))
-            .chain(log.map(|one| format!("{one:?}")))
-            .collect();
-        rows.join(", ")
+        let rows = [
+            rows_without(&self.endpoints, &other.endpoints),
+            rows_without(&self.deliveries, &other.deliveries),
+            rows_without(&self.tokens, &other.tokens),
+            log.map(|one| format!("{one:?}")).collect(),
+        ];
+        rows.concat().join(", ")
     }
 
     fn log(&mut self, action: AuditAction, target: &impl ToString, count: u64) {
@@ -536,22 +723,39 @@ impl Rows {
     }
 }
 
+fn rows_without<K: Ord, V: Debug + PartialEq>(
+    rows: &BTreeMap<K, V>,
+    other: &BTreeMap<K, V>,
+) -> Vec<String> {
+    let differing = rows.iter().filter(|(key, row)| other.get(key) != Some(row));
+    differing.map(|(_, row)| format!("{row:?}")).collect()
+}
+
 fn of_endpoint(endpoint: &EndpointId) -> String {
     format!("/panel/webhooks/{endpoint}")
 }
 
 /// Returns the path to which a form is sent.
 fn path(form: &Form) -> String {
-    match form {
-        Form::RevokeToken { lookup, .. } => format!("/panel/tokens/{lookup}/revoke"),
-        Form::SetEnabled { endpoint, enabled: true } => of_endpoint(endpoint) + "/enable",
-        Form::SetEnabled { endpoint, .. } => of_endpoint(endpoint) + "/disable",
-        Form::RotateSecret { endpoint } => of_endpoint(endpoint) + "/rotate",
-        Form::ActivateSecret { endpoint } => of_endpoint(endpoint) + "/activate",
-        Form::RemoveEndpoint { endpoint } => of_endpoint(endpoint) + "/remove",
-        Form::RetryDead { endpoint } => of_endpoint(endpoint) + "/retry-dead",
-        Form::Redeliver { delivery } => format!("/panel/deliveries/{delivery}/retry"),
-    }
+    let (endpoint, form) = match form {
+        Form::IssueToken => return "/panel/tokens/new".into(),
+        Form::RevokeToken { lookup, .. } => return format!("/panel/tokens/{lookup}/revoke"),
+        Form::AddEndpoint => return "/panel/webhooks".into(),
+        Form::Redeliver { delivery } => return format!("/panel/deliveries/{delivery}/retry"),
+        Form::OfEndpoint { endpoint, form } => (endpoint, form),
+    };
+    let button = match form {
+        EndpointForm::SetTopics(_) => "",
+        EndpointForm::Rotate => "/rotate",
+        EndpointForm::Activate => "/activate",
+        EndpointForm::Enable => "/enable",
+        EndpointForm::Disable => "/disable",
+        EndpointForm::Ping => "/ping",
+        EndpointForm::Example => "/example",
+        EndpointForm::Remove => "/remove",
+        EndpointForm::RetryDead => "/retry-dead",
+    };
+    of_endpoint(endpoint) + button
 }
 
 /// The visitors of the panel, whose cookies are `admin` and `member`.
@@ -566,12 +770,12 @@ impl AdminAuth for Visitors {
         Ok(Some(Session::new(self.admin.clone(), "visitor", is_admin, "a session")))
     }
 
-    async fn verify_password(&self, _: &Session, _: &str) -> BackendResult<bool> {
-        Ok(false)
+    async fn verify_password(&self, _: &Session, password: &str) -> BackendResult<bool> {
+        Ok(password == PASSWORD)
     }
 
     async fn user_id_by_name(&self, _: &str) -> BackendResult<Option<UserId>> {
-        Ok(None)
+        Ok(Some(self.admin.clone()))
     }
 
     async fn username(&self, _: &UserId) -> BackendResult<Option<String>> {

@@ -59,16 +59,16 @@ impl Faults {
         }
     }
 
-    /// Chooses whether a call fails, or loses its result.
+    /// Chooses whether a call of the panel fails, loses its result or hangs.
     pub(crate) fn choose_failure(&self) -> Intervention {
         let percent = self.percent.load(Ordering::SeqCst);
-        let choice = self.scheduler.choose(|random| random.below(200));
-        if choice < percent {
-            Intervention::Fail
-        } else if choice < 2 * percent {
-            Intervention::LoseResult
-        } else {
-            Intervention::Proceed
+        let choice = self.scheduler.choose(|random| random.below(400));
+        match choice.checked_div(percent) {
+            Some(0) => Intervention::Fail,
+            Some(1) => Intervention::LoseResult,
+            Some(2) => Intervention::Hang,
+            Some(3) => Intervention::DelayResult(Box::pin(std::future::pending())),
+            _ => Intervention::Proceed,
         }
     }
 

@@ -28,8 +28,7 @@ use crate::administrator::{Administrator, Form, PanelRuntime, PanelStores};
 use crate::board::{ProcessBoard, SharedBoard};
 use crate::faults::Faults;
 use crate::journal::{
-    ALWAYS, Answer, EndpointFacts, Journal, REPEAT_PERIOD, SecretFacts, TokenFacts, WriteFacts,
-    write_text,
+    ALWAYS, Answer, EndpointFacts, Journal, REPEAT_PERIOD, TokenFacts, WriteFacts, write_text,
 };
 use crate::network::{Network, ReceiverModes};
 use crate::random::ProcessRandom;
@@ -86,7 +85,6 @@ pub(crate) struct World {
     started: u32,
     members: Vec<Member>,
     forums: Vec<ForumId>,
-    endpoints: Vec<EndpointId>,
     /// `None` until there are members.
     administrator: Option<Administrator>,
     writes: Vec<ClientWrite>,
@@ -183,7 +181,6 @@ impl World {
             started: 0,
             members: Vec::new(),
             forums: Vec::new(),
-            endpoints: Vec::new(),
             writes: Vec::new(),
             reader: Arc::default(),
         };
@@ -227,22 +224,12 @@ impl World {
         let mut endpoint = test_util::endpoint();
         endpoint.url = url(&id);
         endpoint.topics = topics.parse().unwrap();
-        endpoint.owner = owner.clone();
         endpoint.created_at = ALWAYS;
+        endpoint.owner = owner.clone();
         endpoint.secret = PlaintextCipher.encrypt(&secret, &id).unwrap();
-        endpoint.id = id.clone();
+        endpoint.id = id;
         assert!(ready(self.webhooks.endpoints().add(&endpoint, &audit_entry())).unwrap());
-        let secrets = vec![SecretFacts { secret, usable_at: ALWAYS, replaced: None, activated: 0 }];
-        let facts = EndpointFacts {
-            id: id.clone(),
-            owner,
-            topics: endpoint.topics,
-            receives_all: true,
-            secrets,
-            is_removed: false,
-        };
-        self.journal.with(|journal| journal.endpoints.push(facts));
-        self.endpoints.push(id);
+        self.journal.with(|facts| facts.endpoints.push(EndpointFacts::of(&endpoint)));
     }
 
     fn add_administrator(&mut self, environment: &Environment) {
@@ -440,33 +427,21 @@ impl World {
             }
             Action::Erase { member } => self.erase(1 + member % (self.members.len() - 1)),
             Action::SetReceiver { endpoint, mode } => {
-                let id = &self.endpoints[endpoint % self.endpoints.len()];
-                self.receivers.lock().unwrap().insert(url(id), mode);
+                let id = self.endpoint(endpoint);
+                if let Some(endpoint) = ready(self.webhooks.find_endpoint(&id)).unwrap() {
+                    self.receivers.lock().unwrap().insert(endpoint.url, mode);
+                }
             }
-            Action::SetEnabled { endpoint, enabled } => {
-                let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::SetEnabled { endpoint, enabled });
-            }
+            Action::IssueToken => self.submit(&Form::IssueToken),
             Action::RevokeToken { member } => {
                 let member = 1 + member % (self.members.len() - 1);
                 let lookup = self.members[member].lookup;
                 self.submit(&Form::RevokeToken { member, lookup });
             }
-            Action::RotateSecret { endpoint } => {
+            Action::AddEndpoint => self.submit(&Form::AddEndpoint),
+            Action::ChangeEndpoint { endpoint, form } => {
                 let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::RotateSecret { endpoint });
-            }
-            Action::ActivateSecret { endpoint } => {
-                let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::ActivateSecret { endpoint });
-            }
-            Action::RemoveEndpoint { endpoint } => {
-                let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::RemoveEndpoint { endpoint });
-            }
-            Action::RetryDead { endpoint } => {
-                let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::RetryDead { endpoint });
+                self.submit(&Form::OfEndpoint { endpoint, form });
             }
             Action::Redeliver { delivery } => {
                 let known = self.journal.with(|facts| {
@@ -492,7 +467,7 @@ impl World {
     }
 
     fn endpoint(&self, number: usize) -> EndpointId {
-        self.endpoints[number % self.endpoints.len()].clone()
+        self.journal.with(|facts| facts.endpoints[number % facts.endpoints.len()].id.clone())
     }
 
     fn post(&self, number: usize) -> Option<PostPath> {
