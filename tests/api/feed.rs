@@ -104,7 +104,9 @@ async fn a_client_goes_on_from_its_last_item() {
     let last = expected.last().cloned();
     assert_eq!(feed.page(&alice, "").await, (vec![], last), "now is after the latest event");
     let more = feed.insert_post("open").await.to_string();
-    assert_eq!(feed.page(&alice, &query).await, (vec![more], None));
+    assert_eq!(feed.page(&alice, &query).await, (vec![more.clone()], None));
+    feed.insert_post("staff").await;
+    assert_eq!(feed.page(&alice, "").await, (vec![], Some(more)), "a hidden event has no position");
 }
 
 #[tokio::test]

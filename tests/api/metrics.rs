@@ -9,6 +9,7 @@ use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
 };
+use tokio::time::{pause, timeout};
 
 use crate::support::*;
 
@@ -156,8 +157,13 @@ fn each_store_that_fails_is_counted() {
             let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
             failing.send(&request.bearer(&alice)).await;
         }
+        let (_, failing) = Server::with_failing_store(settings(), "usage.", || Intervention::Fail);
+        failing.send(&Request::get("/forums")).await;
+        pause();
+        let flush = timeout(Duration::from_secs(90), failing.api.flush_usage_periodically());
+        flush.await.unwrap_err();
     });
-    for store in ["tokens", "budgets", "idempotency"] {
+    for store in ["tokens", "budgets", "idempotency", "usage"] {
         let sample = format!("forum_api_store_errors_total {store}");
         assert_eq!(recorded.count(&sample), 1, "{store}");
     }

@@ -365,6 +365,8 @@ fn parameters_have_the_order_of_the_table_of_endpoints() {
 #[test]
 fn tags_name_what_is_returned() {
     let document = document(Surface::Full);
+    let tags = document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap());
+    assert_eq!(tags.clone().collect::<BTreeSet<_>>().len(), tags.count());
     for row in rows(Surface::Full).filter(|row| row.success != 204) {
         let operation = operation(&document, row);
         let tag = operation["tags"][0].as_str().unwrap();

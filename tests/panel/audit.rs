@@ -1,8 +1,11 @@
 //! The audit log.
 
+use forum_api::audit::AuditAction;
+use forum_api::panel::PanelSettings;
 use forum_api::scope::Surface;
+use forum_api::store::AuditFilter;
 
-use crate::fixture::{NAMES, PanelFixture, URL};
+use crate::fixture::{ADMIN, NAMES, PanelFixture, URL};
 
 #[tokio::test]
 async fn changes_in_the_panel_add_entries() {
@@ -49,6 +52,25 @@ async fn the_page_of_an_entry_has_all_details_and_names() {
     let escaped = |text: &str| text.replace('<', "&lt;").replace('>', "&gt;");
     added.expect(&[&format!("owner {}", escaped(NAMES[2]))]);
     added.expect(&[&format!("title=\"{}\"", URL.replace('&', "&amp;"))]);
+}
+
+#[tokio::test]
+async fn an_entry_has_the_address_of_the_client_behind_a_trusted_proxy() {
+    let mut fixture = PanelFixture::with_content().await;
+    let mut settings = PanelSettings::default();
+    settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+    let node = fixture.node_builder().settings(settings).peer_ip(|_| Some([10, 0, 0, 1].into()));
+    fixture.panel = node.build().unwrap();
+    let csrf = fixture.csrf().await;
+    let headers = [ADMIN, ("x-forwarded-for", "192.0.2.9, 203.0.113.1")];
+    let disable = fixture.endpoint_path("/disable");
+    let disabled = fixture.send("POST", &disable, &headers, &[("csrf", &csrf)]).await;
+    assert_eq!(disabled.status, 303);
+    let action = Some(AuditAction::ENDPOINT_DISABLED);
+    let filter = AuditFilter { action, ..AuditFilter::default() };
+    let records = fixture.stores.audit.list(&filter).await.unwrap();
+    let addresses: Vec<_> = records.iter().map(|record| record.entry.actor.address).collect();
+    assert_eq!(addresses, [Some([203, 0, 113, 1].into())]);
 }
 
 #[tokio::test]

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Environment;
+use forum_api::host::{BackendError, OverloadedError};
+use forum_api::model::Timestamp;
 use forum_api::panel::{Panel, PanelSettings};
-use forum_api::store::Stores;
+use forum_api::store::{Stores, TokenFilter};
 
 use crate::fixture::{ADMIN, Members, PanelFixture, Response, URL};
 
@@ -70,6 +72,17 @@ async fn all_pages_have_security_headers_and_no_active_content() {
         assert_is_passive(&fixture.get_as("", &path).await, &path);
         assert_is_passive(&fixture.post(&path, &[]).await, &path);
     }
+}
+
+#[tokio::test]
+async fn an_overloaded_store_is_a_503_with_the_time_of_a_retry() {
+    let fixture = PanelFixture::new().await;
+    fixture.interceptor.on_arguments("tokens.list", |_: &mut (TokenFilter, Timestamp)| {
+        Err(BackendError::new(OverloadedError::new(Duration::from_secs(7))))
+    });
+    let page = fixture.get("/panel/tokens").await;
+    assert_eq!((page.status, page.header("retry-after")), (503, "7"));
+    assert!(page.contains("The server is overloaded."));
 }
 
 #[tokio::test]

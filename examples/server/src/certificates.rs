@@ -278,6 +278,7 @@ mod tests {
             ("postgres://forum:p@h,[::1]:6432/forum", &["h:5432", "::1:6432"]),
             ("redis://h", &[]),
             ("rediss://:p@h/0", &["h:6379"]),
+            ("rediss://h?protocol=resp3", &["h:6379"]),
             ("rediss+sentinel://h,i:1/board", &["h:26379", "i:1"]),
         ] {
             assert_eq!(hosts(url), expected, "{url}");

@@ -15,6 +15,7 @@ use forum_api::webhook::{
     TransportError, WebhookSecret,
 };
 use forum_api::worker::{Worker, WorkerSettings};
+use forum_test_support::thread_log;
 use tokio::sync::Notify;
 
 use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
@@ -230,6 +231,7 @@ fn sweeps_run_in_batches_at_the_start_and_each_hour() {
 
 #[test]
 fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
+    thread_log::record();
     let fixture = WorkerFixture::with_hourly_poll();
     let endpoint = fixture.add("a");
     fixture.transport.set_replies("a", [Status(500)]);
@@ -251,6 +253,11 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     assert!(!disabled.enabled && disabled.auto_disabled);
     assert_eq!(disabled.failing_since, failing_since);
     assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (2, 0));
+    let log = thread_log::take();
+    let warnings = log.lines().filter(|line| line.contains("endpoint disabled: all deliveries"));
+    let warnings: Vec<_> = warnings.collect();
+    let is_named = |line: &&str| line.contains(" WARN ") && line.contains(&endpoint.id.to_string());
+    assert!(warnings.len() == 1 && warnings.iter().all(is_named), "{log}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Number and plans of the statements of requests on Postgres.
 
+use crate::board::db::Writer;
 use crate::prelude::*;
 use crate::token_loading::create_token;
 
@@ -63,6 +64,40 @@ const FIRST_ROUNDS: i64 = 8;
 
 /// Rounds in which the plans are counted.
 const ROUNDS: i64 = 20;
+
+/// The settings are those of the transaction, because the sessions of a pooler may have others.
+#[test]
+fn each_kind_of_transaction_has_its_settings() {
+    run_with_postgres(async {
+        let demo = Demo::in_postgres().await;
+        let database = demo.database();
+        let member = Writer::Member { thread: None };
+        let settings = [
+            database.write(member, |tx| Box::pin(read_settings(tx))).await,
+            database.write(Writer::Operator, |tx| Box::pin(read_settings(tx))).await,
+            database.write_background(|tx| Box::pin(read_settings(tx))).await,
+            database.write_without_timeout(|tx| Box::pin(read_settings(tx))).await,
+        ];
+        assert_eq!(
+            settings.map(Result::unwrap),
+            [
+                "force_generic_plan 10s 1500ms on",
+                "force_generic_plan 10s 1500ms on",
+                "auto 10s 1500ms off",
+                "auto 0 20s on",
+            ]
+        );
+    });
+}
+
+async fn read_settings(tx: &Transaction<'_>) -> BoardResult<String> {
+    let read = "
+        SELECT concat_ws(
+            ' ', current_setting('plan_cache_mode'), current_setting('statement_timeout'),
+            current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')
+        ) AS value";
+    tx.one(read, &[], |row| row.value("value")).await
+}
 
 #[test]
 fn a_request_runs_at_most_twelve_statements() {

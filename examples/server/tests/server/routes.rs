@@ -200,6 +200,23 @@ fn options_change_rate_limits_proxies_and_language() {
     assert_eq!(from("198.51.100.1, 10.1.2.3").status, 200);
 }
 
+/// Headers that pages of other origins may read.
+const EXPOSED: [&str; 13] = [
+    "etag",
+    "idempotency-replayed",
+    "link",
+    "location",
+    "retry-after",
+    "www-authenticate",
+    "x-error-field",
+    "x-error-reason",
+    "x-ratelimit-cost",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-request-id",
+];
+
 #[test]
 fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let origins = ["https://a.example", "https://b.example"];
@@ -212,15 +229,7 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         let answer = request_from("GET", server.api_url("/forums"), origin);
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
-        for name in [
-            "retry-after",
-            "x-error-reason",
-            "x-error-field",
-            "x-ratelimit-cost",
-            "x-ratelimit-remaining",
-        ] {
-            assert!(exposed.contains(name), "{name}");
-        }
+        assert_eq!(exposed.split(',').collect::<BTreeSet<_>>(), EXPOSED.into());
         let options = request_from("OPTIONS", server.api_url("/forums"), origin);
         assert_eq!(options.status, 200);
     }
@@ -231,15 +240,14 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         ("access-control-request-method", "POST"),
         (
             "access-control-request-headers",
-            "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
-             mcp-protocol-version,mcp-session-id",
+            "accept,authorization,content-type,idempotency-key,if-none-match,last-event-id,mcp-method,mcp-name,\
+             mcp-protocol-version,mcp-session-id,x-request-id",
         ),
     ];
     let answer = send("OPTIONS", &server.url("/mcp"), &preflight, "");
+    let names = |text: &str| text.split(',').map(str::to_owned).collect::<BTreeSet<_>>();
     let allowed = answer.header("access-control-allow-headers").unwrap();
-    for name in preflight[2].1.split(',') {
-        assert!(allowed.split(',').any(|header| header.trim() == name), "{name}");
-    }
+    assert_eq!(names(allowed), names(preflight[2].1));
     let methods = answer.header("access-control-allow-methods").unwrap();
     assert!(answer.status == 200 && methods.contains("POST"));
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

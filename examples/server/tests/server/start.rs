@@ -57,7 +57,14 @@ fn the_printed_calls_work_on_either_surface() {
             Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
         assert_eq!(calls.map(run_curl).collect::<Vec<_>>(), [200, 200, 201]);
-        for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
+        for printed in [
+            "/health",
+            "/panel",
+            "/openapi.json",
+            "admin, password ",
+            "token     forum_pat_",
+            "The sign-in data and the token are not shown again.",
+        ] {
             assert!(text.contains(printed), "{text}");
         }
     }

@@ -218,6 +218,24 @@ mod tests {
     }
 
     #[test]
+    fn a_value_of_sqlite_has_the_type_of_its_column() {
+        use ValueRef::{Blob, Integer, Null, Text};
+        for (value, column, expected) in [
+            (Null, Type::BOOL, Some(Value::Null)),
+            (Integer(1), Type::BOOL, Some(Value::Boolean(true))),
+            (Integer(2), Type::BOOL, None),
+            (Integer(2), Type::INT8, Some(Value::Integer(2))),
+            (Integer(2), Type::TEXT, None),
+            (Text(b"a"), Type::TEXT, Some(Value::Text("a".into()))),
+            (Text(b"\xff"), Type::TEXT, None),
+            (Text(b"a"), Type::BYTEA, None),
+            (Blob(b"a"), Type::BYTEA, Some(Value::Bytes(b"a".into()))),
+        ] {
+            assert_eq!(Value::from_sqlite(value, &column).ok(), expected, "{value:?} {column}");
+        }
+    }
+
+    #[test]
     fn a_batch_has_a_limited_size() {
         let row = || vec![Value::Bytes(vec![0; BATCH_SIZE / 4])];
         let mut batches = Batches::default();
