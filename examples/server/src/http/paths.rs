@@ -15,14 +15,14 @@ pub const DOCS: &str = "/docs";
 pub fn web_urls(base_url: &str) -> WebUrls {
     let start = format!("{base_url}/#");
     WebUrls::new(move |page| {
-        let path = match page {
-            WebPage::Forum(forum) => format!("forums/{forum}"),
-            WebPage::Thread(thread) => format!("threads/{thread}"),
-            WebPage::Post(thread, post) => format!("threads/{thread}/posts/{post}"),
-            WebPage::Member(member) => format!("members/{member}"),
-            WebPage::Message(message) => format!("messages/{message}"),
+        let url = match page {
+            WebPage::Forum(forum) => format!("{start}/forums/{forum}"),
+            WebPage::Thread(thread) => format!("{start}/threads/{thread}"),
+            WebPage::Post(thread, post) => format!("{start}/threads/{thread}/posts/{post}"),
+            WebPage::Member(member) => format!("{start}/members/{member}"),
+            WebPage::Message(message) => format!("{start}/messages/{message}"),
             _ => return None,
         };
-        Some(format!("{start}/{path}"))
+        Some(url)
     })
 }
