@@ -254,8 +254,8 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     assert_eq!(disabled.failing_since, failing_since);
     assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (2, 0));
     let log = thread_log::take();
-    let warnings = log.lines().filter(|line| line.contains("endpoint disabled: all deliveries"));
-    let warnings: Vec<_> = warnings.collect();
+    let is_warning = |line: &&str| line.contains("endpoint disabled: all deliveries");
+    let warnings: Vec<_> = log.lines().filter(is_warning).collect();
     let is_named = |line: &&str| line.contains(" WARN ") && line.contains(&endpoint.id.to_string());
     assert!(warnings.len() == 1 && warnings.iter().all(is_named), "{log}");
 }
