@@ -82,9 +82,12 @@ async fn deliveries_of_a_disabled_endpoint_are_paused() {
     let retry = fixture.delivery_path("/retry");
     fixture.post_and_follow(&retry).await;
     let pages = [fixture.delivery_path(""), fixture.endpoint_path(""), "/panel/deliveries".into()];
-    for (action, paused) in [("/disable", true), ("/enable", false)] {
+    for (action, message, paused) in
+        [("/disable", "Endpoint disabled.", true), ("/enable", "Endpoint enabled.", false)]
+    {
         let path = fixture.endpoint_path(action);
-        fixture.post_and_follow(&path).await;
+        let (_, after) = fixture.post_and_follow(&path).await;
+        assert!(after.contains(message), "{action}");
         for page in &pages {
             let shown = fixture.get(page).await;
             let is_paused = shown.contains("paused (endpoint disabled)");

@@ -687,7 +687,7 @@ async fn a_command_of_more_than_15_seconds_has_no_effect_and_may_run_again_after
     let demo = Demo::in_postgres().await;
     let reputation = "SELECT CAST(reputation AS BIGINT) AS value FROM member WHERE id = 1";
     let before: i64 = demo.query_value(reputation).await;
-    for (seconds, expected) in [(14, None), (16, Some(Duration::from_secs(1)))] {
+    for (seconds, expected) in [(10, None), (16, Some(Duration::from_secs(1)))] {
         let written = demo.database().write(Writer::Member { thread: None }, move |tx| {
             Box::pin(async move {
                 let update = "UPDATE member SET reputation = reputation + 1 WHERE id = 1";
