@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
+use std::mem;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
@@ -96,6 +97,11 @@ impl Scheduler {
         drop(killed);
     }
 
+    /// Ends all processes. Their tasks refer to the scheduler, so that neither is freed otherwise.
+    pub(crate) fn kill_all(&self) {
+        drop(self.with(|state| mem::take(&mut state.tasks)));
+    }
+
     /// Polls up to `limit` ready tasks. Returns the number of polls.
     pub(crate) fn run(&self, limit: u32) -> u32 {
         for polls in 0..limit {
@@ -122,7 +128,7 @@ impl Scheduler {
     fn wake_due_timers(&self) {
         let woken = self.with(|state| {
             let pending = state.timers.split_off(&(state.now, u64::MAX));
-            std::mem::replace(&mut state.timers, pending)
+            mem::replace(&mut state.timers, pending)
         });
         woken.into_values().for_each(Waker::wake);
     }

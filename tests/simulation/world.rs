@@ -136,6 +136,12 @@ pub(crate) struct FeedReader {
     pub(crate) is_complete: bool,
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        self.scheduler.kill_all();
+    }
+}
+
 impl World {
     pub(crate) fn new(plan: &Plan, is_verbose: bool) -> Self {
         let scheduler = Scheduler::new();
