@@ -21,7 +21,7 @@ pub(crate) fn validate(
     reserved: &[&str],
 ) -> Result<(), BuildError> {
     let mut tags = HashMap::new();
-    // Generate the schema of a type once for all operations.
+    // Shared by all operations, so that the schema of a type is generated once.
     let mut inputs = SchemaGenerator::default();
     let mut outputs = SchemaGenerator::default();
     for (index, operation) in operations.iter().enumerate() {

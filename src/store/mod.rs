@@ -1,8 +1,8 @@
 //! Stores of tokens, rate limits, idempotency keys, usage, webhooks and the audit log.
 //!
 //! Each store of the API has a trait, whose methods are atomic; [`Stores`] combines them. A host can implement the traits;
-//! the suite [`conformance`](crate::conformance) checks its implementations. Only the library implements
-//! [`WebhookStores`]. Each backend has a module: [`memory`] and, with features, `sqlite`, `postgres` and `redis`.
+//! the suite [`conformance`](crate::conformance) checks its implementations. [`WebhookStores`] has only implementations of
+//! the library. Each backend has a module: [`memory`] and, with features, `sqlite`, `postgres` and `redis`.
 //! [`sqlite_schema`] contains the schema and the statements of the SQLite tables for other drivers.
 //!
 //! The library can drop the future of a call at any time, for example when the client disconnects. The operation must

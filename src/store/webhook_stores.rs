@@ -12,7 +12,8 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
 
 /// Stores of webhooks in one database: events, endpoints, deliveries and their attempts.
 ///
-/// Its methods are for the pages, the monitoring and the tests of a host. A `WebhookAdmin` changes endpoints and deliveries.
+/// Its methods are for the pages, commands, monitoring and tests of a host. Only [`insert_event`](Self::insert_event) and
+/// [`pending_events`](Self::pending_events) write. A `WebhookAdmin` changes endpoints and deliveries.
 ///
 /// A host adds an event in the transaction of the change that caused the event: to the table of the outbox
 /// ([example](crate::guide::outbox)), or to a [`PendingEventStore`](super::PendingEventStore) of its own.
@@ -53,8 +54,8 @@ impl WebhookStores {
         self.outbox.pending(limit).await
     }
 
-    /// Returns the number of events that could not be decoded, and the latest `limit` of them. They stay in quarantine
-    /// until an operator repairs or deletes their rows.
+    /// Returns the number of events that could not be decoded, at most [`Quarantine::MAX_COUNT`], and the latest `limit` of
+    /// them, newest first. They stay in quarantine until an operator repairs or deletes their rows.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -113,7 +114,7 @@ impl WebhookStores {
 
 /// Deliveries.
 impl WebhookStores {
-    /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
+    /// Returns a delivery and its stored attempts, oldest first; `None` if it does not exist or its endpoint was removed.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails or the delivery cannot be decoded.
@@ -124,8 +125,9 @@ impl WebhookStores {
         self.deliveries.find(id).await
     }
 
-    /// Lists deliveries with their last attempts, newest first, by `created_at` and id. Omits deliveries that cannot be
-    /// decoded, such as deliveries in a state that only a newer version knows.
+    /// Lists deliveries with their last attempts, newest first, by `created_at` and id; `None` for a delivery without an
+    /// attempt. Omits deliveries of removed endpoints and those that cannot be decoded, such as deliveries in a state that
+    /// only a newer version knows: a list can be shorter than [`DeliveryFilter::limit`] although more deliveries follow.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -136,8 +138,8 @@ impl WebhookStores {
         self.deliveries.list(filter).await
     }
 
-    /// Returns the number of dead deliveries to this endpoint, or to all endpoints; at most [`QueueStats::MAX_DEPTH`] are
-    /// counted.
+    /// Returns the number of dead deliveries to `endpoint`, or with `None` to all endpoints, at most
+    /// [`QueueStats::MAX_DEPTH`]. Deliveries of removed endpoints are not counted.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -145,9 +147,9 @@ impl WebhookStores {
         self.deliveries.count_dead(endpoint).await
     }
 
-    /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that a
-    /// worker could send at `now`, and those whose due time exceeds `limits`. Deliveries of removed endpoints are not
-    /// counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
+    /// Counts the due, retrying and dead deliveries, and the disabled endpoints. A delivery is due if a worker could send it
+    /// at `now`, or if its due time exceeds `limits`, which are `WorkerSettings::due_time_limits` of the workers.
+    /// Deliveries of removed endpoints are not counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -159,8 +161,8 @@ impl WebhookStores {
         self.deliveries.queue_stats(limits, now).await
     }
 
-    /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
-    /// removed endpoints are not counted. Of each state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
+    /// Counts the deliveries that were first queued after `since`, by endpoint, state and hour before `now`, in any order. A
+    /// delivery of a later time than `now` counts as 0 hours ago. Deliveries of removed endpoints are not counted. Of each state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -172,9 +174,9 @@ impl WebhookStores {
         self.deliveries.delivery_stats(since, now).await
     }
 
-    /// Returns the results of each endpoint: the numbers of its deliveries that were first queued after `since`, and its
-    /// latest delivery. Of the deliveries with an attempt, only the latest [`EndpointStats::MAX_DELIVERIES`] are counted. The
-    /// endpoints are in any order.
+    /// Returns the results of each endpoint, in any order: the numbers of its deliveries that were first queued after
+    /// `since`, and its latest delivery with an attempt, also if it is older. Of each endpoint, only the latest
+    /// [`EndpointStats::MAX_DELIVERIES`] deliveries with an attempt are counted.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -83,15 +83,15 @@ impl WorkerBuilder {
         self
     }
 
-    /// Sets the transport of the attempts. Default: HTTP and TLS with the settings of [`WorkerSettings`]. It needs a tokio
-    /// runtime with time and I/O enabled.
+    /// Sets the transport of the attempts, which replaces the [`resolver`](Self::resolver) and the settings of connections in
+    /// [`WorkerSettings`]. Default: HTTP and TLS. The default transport needs a tokio runtime with time and I/O enabled.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Sets the resolver of the host names of receivers. A [`transport`](Self::transport) of the host ignores it. Default:
-    /// [`SystemResolver`].
+    /// Sets the resolver of the host names of receivers. Pass the same resolver to `WebhookAdmin::resolver`, which checks new
+    /// URLs. Not used if a [`transport`](Self::transport) is set. Default: [`SystemResolver`].
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolver = Arc::new(resolver);
         self

@@ -15,10 +15,11 @@ use crate::webhook::{AllowedAddresses, Backoff, HttpTransportSettings};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkerSettings {
-    /// Delay before the second attempt of a delivery, doubled before each later one, at least 1 ms. Jitter adds up to 20%.
-    /// Default: 30 s.
+    /// Delay before the second attempt of a delivery, at least 1 ms. Each further attempt doubles it, and jitter adds up to
+    /// 20 %, up to [`max_backoff`](Self::max_backoff). Default: 30 s.
     pub initial_backoff: Duration,
-    /// Longest delay before an attempt, at least 1 ms. Default: 1 hour.
+    /// Longest delay before an attempt, jitter included, at least 1 ms. Default: 1 hour, which the default
+    /// [`initial_backoff`](Self::initial_backoff) does not reach.
     pub max_backoff: Duration,
     /// Largest number of concurrent attempts, at least 1. Endpoints whose last attempt failed or took longer
     /// than a second share at most half of them. Default: 256.
@@ -30,8 +31,8 @@ pub struct WorkerSettings {
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
     /// sending, sending, recording the result. It is also the time limit of every other call to a store. At least 1 ms.
-    /// Default: 15 s.
-    /// Must be longer than the timeout of the transport, such as [`attempt_timeout`](Self::attempt_timeout).
+    /// Must be longer than [`attempt_timeout`](Self::attempt_timeout), or than the timeout of the host's transport, which
+    /// `build` does not check. Default: 15 s.
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
@@ -47,18 +48,21 @@ pub struct WorkerSettings {
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
-    /// Addresses to which the worker sends. Default: public ones.
+    /// Addresses to which the worker may connect. An attempt to another address fails without a request. Pass the same
+    /// value to `WebhookAdmin::allowed_addresses`. Default: [`AllowedAddresses::Public`].
     pub allowed_addresses: AllowedAddresses,
     /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
-    /// Timeout of the whole request. The status line and the headers must arrive within it. If it expires while the
-    /// body is read, the part that has arrived is used. Default: 10 s. Must be shorter than
-    /// [`step_timeout`](Self::step_timeout).
+    /// Timeout of name resolution, connection, request and response together. The status line and the headers must arrive
+    /// within it. If it expires while the body is read, the part that has arrived is used. Must be shorter than
+    /// [`step_timeout`](Self::step_timeout): otherwise an attempt whose response has arrived only in part counts as failed.
+    /// Default: 10 s.
     pub attempt_timeout: Duration,
     /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
     /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.
     pub idle_timeout: Duration,
-    /// Root certificates in PEM that are trusted in addition to the system's. Default: empty.
+    /// Root certificates in PEM that are trusted in addition to the system's. `build` rejects a text without a certificate or
+    /// with an invalid one, unless a transport is set. Default: empty.
     pub extra_roots_pem: String,
 }
 

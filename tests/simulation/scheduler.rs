@@ -97,7 +97,7 @@ impl Scheduler {
         drop(killed);
     }
 
-    /// Ends all processes. Their tasks refer to the scheduler, so that neither is freed otherwise.
+    /// Drops all tasks. Tasks and the scheduler refer to each other, so that neither is freed without this call.
     pub(crate) fn kill_all(&self) {
         drop(self.with(|state| mem::take(&mut state.tasks)));
     }

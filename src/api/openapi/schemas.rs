@@ -125,8 +125,8 @@ fn inline(part: &mut Value, schemas: &Map<String, Value>) {
     }
 }
 
-/// Replaces references to [`INPUTS`] in a part of the document by references to [`SCHEMAS`]. `names` are the new names of
-/// schemas that get another one.
+/// Replaces references to [`INPUTS`] in a part of the document with references to [`SCHEMAS`]. `names` maps old names to new
+/// names; a schema that is not in it keeps its name.
 fn rename_references(part: &mut Value, names: &HashMap<String, String>) {
     match part {
         Value::Object(fields) => {

@@ -130,7 +130,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("remove_account", member)
     }
 
-    /// Returns the stores to whose outbox the board writes its events, for [`events`](Self::events). Default: `None`.
+    /// Returns the stores whose outbox contains the events of the board. The default implementation of
+    /// [`events`](Self::events) reads them there. Default: `None`, with which `events` fails unless the fixture implements it.
     fn webhooks(&self) -> Option<WebhookStores> {
         None
     }
@@ -169,8 +170,8 @@ pub trait BoardFixture: Send + Sync {
         Ok(None)
     }
 
-    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it
-    /// reads them from the outbox of [`webhooks`](Self::webhooks) and marks them as fanned out to no endpoint, which removes them.
+    /// Returns the events that the board wrote since the previous call, in insertion order. By default, reads them from the
+    /// outbox of [`webhooks`](Self::webhooks) and marks them as fanned out to no endpoint, which removes them.
     ///
     /// If the board writes events only while an endpoint is enabled, the factory adds an endpoint for `*` and
     /// `message.sent`.

@@ -283,7 +283,7 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
 /// A request of another member stores its response while the member is removed from the events.
 #[tokio::test]
 async fn an_erasure_forgets_a_response_that_is_stored_meanwhile() {
-    // The trigger is one of SQLite.
+    // The trigger has the syntax of SQLite.
     let storage = Backend::Memory.create_storage().await;
     let demo = Demo::in_storage(storage, Language::English).await;
     demo.add_endpoint().await;
@@ -303,7 +303,7 @@ async fn an_erasure_forgets_a_response_that_is_stored_meanwhile() {
     assert_eq!(demo.query_values::<Option<i64>>(statuses).await, [None]);
 }
 
-/// Other processes write meanwhile.
+/// The pause lets other processes write.
 #[test]
 fn an_erasure_pauses_for_as_long_as_its_batches_take() {
     run_with_postgres(async {

@@ -37,7 +37,7 @@ async fn last_seen_times_are_written_every_ten_seconds() {
     let board = demo.board.clone();
     tokio::spawn(async move { board.flush_last_seen_periodically().await });
     tokio::task::yield_now().await;
-    // The true time runs as well while the test waits for the database.
+    // Real time also passes while the test waits for the database.
     for (seconds, written) in [(5, 0), (5, members)] {
         pause();
         advance(Duration::from_secs(seconds)).await;

@@ -35,7 +35,8 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
 }
 
-/// The primary itself serves no read as a replica, so each read that a replica may serve is counted as one without a replica.
+/// The only replica is the primary, which serves no read as a replica. Each read that a replica may serve is counted as
+/// `primary_unavailable`.
 #[tokio::test]
 async fn replicas_may_serve_the_reads_of_tokens_and_of_guests() {
     let recorder = PrometheusBuilder::new().build_recorder();
