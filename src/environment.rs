@@ -184,7 +184,7 @@ impl Environment {
     pub(crate) fn documented_events(&self) -> Vec<&EventKind> {
         match self.surface {
             Surface::Compact => self.standard_events().collect(),
-            _ => self.event_kinds().collect(),
+            Surface::Full => self.event_kinds().collect(),
         }
     }
 

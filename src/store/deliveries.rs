@@ -184,7 +184,8 @@ impl DeliveryCount {
     pub const MAX_DELIVERIES: u32 = 20_000;
 }
 
-/// Filter of [`WebhookStores::list_deliveries`](super::WebhookStores::list_deliveries). A field that is `None` does not restrict the list.
+/// Filter of [`WebhookStores::list_deliveries`](super::WebhookStores::list_deliveries). A field that is `None` does not
+/// restrict the list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeliveryFilter {

@@ -162,7 +162,8 @@ impl WebhookStores {
     }
 
     /// Counts the deliveries that were first queued after `since`, by endpoint, state and hour before `now`, in any order. A
-    /// delivery of a later time than `now` counts as 0 hours ago. Deliveries of removed endpoints are not counted. Of each state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
+    /// delivery of a later time than `now` counts as 0 hours ago. Deliveries of removed endpoints are not counted. Of each state,
+    /// only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

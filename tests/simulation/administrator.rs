@@ -39,7 +39,7 @@ use crate::scheduler::{ProcessId, Scheduler};
 /// state of its own.
 pub(crate) const PANEL: ProcessId = ProcessId(0);
 
-/// URL of the endpoints that the administrator adds. The name of a host would be resolved.
+/// URL of the endpoints that the administrator adds. It has an IP address, because a host name would be resolved.
 const ADDED_URL: &str = "https://8.8.8.8/";
 
 const PASSWORD: &str = "password";
@@ -57,7 +57,7 @@ pub(crate) enum Form {
         lookup: Lookup,
     },
     AddEndpoint,
-    OfEndpoint {
+    Endpoint {
         endpoint: EndpointId,
         form: EndpointForm,
     },
@@ -67,19 +67,19 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    const fn of_endpoint(&self) -> Option<EndpointForm> {
+    const fn as_endpoint_form(&self) -> Option<EndpointForm> {
         match self {
-            Self::OfEndpoint { form, .. } => Some(*form),
+            Self::Endpoint { form, .. } => Some(*form),
             _ => None,
         }
     }
 
-    /// Returns the statuses of a form without effect.
+    /// Returns the statuses that are permitted if the form has no effect.
     fn refusals(&self, rows: &Rows) -> &'static [u16] {
         match self {
-            // Passwords whose attempts were not refunded count as wrong ones.
+            // A password attempt that a failed call did not refund counts as wrong, so that a later form can be limited.
             Self::IssueToken | Self::AddEndpoint => &[429],
-            Self::OfEndpoint { endpoint, form: EndpointForm::Ping | EndpointForm::Example }
+            Self::Endpoint { endpoint, form: EndpointForm::Ping | EndpointForm::Example }
                 if rows.endpoints.get(endpoint).is_some_and(|endpoint| endpoint.enabled) =>
             {
                 &[]
@@ -88,10 +88,10 @@ impl Form {
         }
     }
 
-    /// Returns `true` if the page after the form shows a secret, and the form is executed once.
+    /// Returns `true` if the response to the form shows a secret. Such a form is executed once.
     fn has_secret(&self) -> bool {
         matches!(self, Self::IssueToken | Self::AddEndpoint)
-            || self.of_endpoint() == Some(EndpointForm::Rotate)
+            || self.as_endpoint_form() == Some(EndpointForm::Rotate)
     }
 }
 
@@ -112,9 +112,9 @@ pub(crate) struct Administrator {
     faults: Faults,
     journal: Journal,
     stores: PanelStores,
-    /// `true` after a store call that hangs.
+    /// `true` if a store call of the current form hangs.
     hangs: Arc<AtomicBool>,
-    /// The limit of the resolution of names needs it.
+    /// Runtime that the timeout of name resolution needs.
     time: tokio::runtime::Runtime,
     csrf: Option<String>,
     /// Times of activation in forms that were opened before.
@@ -154,7 +154,7 @@ struct Response {
 }
 
 impl Response {
-    /// Returns the response if a store call hangs.
+    /// Returns the response to a form whose store call hangs.
     const fn failed() -> Self {
         Self { status: 500, location: String::new(), body: String::new() }
     }
@@ -221,18 +221,18 @@ impl Administrator {
             return;
         };
         // In another window, the administrator rotates the secret before the form is sent.
-        if let Form::OfEndpoint { endpoint, form: EndpointForm::Activate } = form
+        if let Form::Endpoint { endpoint, form: EndpointForm::Activate } = form
             && self.faults.chance(20)
         {
             let (endpoint, form) = (endpoint.clone(), EndpointForm::Rotate);
-            self.submit(&Form::OfEndpoint { endpoint, form });
+            self.submit(&Form::Endpoint { endpoint, form });
         }
         let sender = match self.scheduler.choose(|random| random.below(10)) {
             0 => Sender::Member,
             1 => Sender::OtherSite,
             _ => Sender::Administrator,
         };
-        if form.of_endpoint() == Some(EndpointForm::Example) {
+        if form.as_endpoint_form() == Some(EndpointForm::Example) {
             fields.push(("topic", Topic::POST_CREATED.to_string()));
         }
         if sender != Sender::OtherSite {
@@ -249,8 +249,8 @@ impl Administrator {
     fn open(&mut self, form: &Form) -> Option<Vec<(&'static str, String)>> {
         use EndpointForm::{Activate, Rotate, SetTopics};
         let path = match form {
-            Form::OfEndpoint { endpoint, form: Rotate | Activate | SetTopics(_) } => {
-                of_endpoint(endpoint)
+            Form::Endpoint { endpoint, form: Rotate | Activate | SetTopics(_) } => {
+                endpoint_form(endpoint)
             }
             Form::AddEndpoint => "/panel/webhooks/new".into(),
             Form::IssueToken => "/panel/tokens/new".into(),
@@ -279,7 +279,7 @@ impl Administrator {
                 ("scopes", SCOPE.to_owned()),
                 ("password", PASSWORD.to_owned()),
             ]),
-            Form::OfEndpoint { form: SetTopics(topics), .. } => {
+            Form::Endpoint { form: SetTopics(topics), .. } => {
                 let [url, owner] = [hidden("opened_url")?, hidden("opened_owner")?];
                 fields.extend([
                     ("opened_url", url.clone()),
@@ -290,7 +290,7 @@ impl Administrator {
                     ("topics", (*topics).to_owned()),
                 ]);
             }
-            Form::OfEndpoint { endpoint, form: Activate } => {
+            Form::Endpoint { endpoint, form: Activate } => {
                 let known = self.opened.get(endpoint).copied();
                 let shown = hidden("activates_at").map(|time| Timestamp::parse(&time).unwrap());
                 self.opened.extend(shown.map(|time| (endpoint.clone(), time)));
@@ -477,7 +477,7 @@ impl Administrator {
                 rows.endpoints.insert(id.clone(), endpoint);
                 rows.log(AuditAction::ENDPOINT_ADDED, id, 1);
             }
-            Form::OfEndpoint { endpoint, form } => {
+            Form::Endpoint { endpoint, form } => {
                 Self::change_endpoint(*form, endpoint, fields, now, &mut rows, after)?;
             }
             Form::Redeliver { delivery: id } => {
@@ -614,7 +614,7 @@ impl Administrator {
                     let secret = endpoint.map(|(_, endpoint)| secret_of(endpoint));
                     shown("secret").map(str::to_owned) == secret
                 }
-                Form::OfEndpoint { endpoint, form: Rotate } => {
+                Form::Endpoint { endpoint, form: Rotate } => {
                     shown("new secret") == after.pending_secret(endpoint).as_deref()
                 }
                 _ => true,
@@ -623,11 +623,11 @@ impl Administrator {
         }
         let (page, done) = match form {
             Form::RevokeToken { .. } => ("/panel/tokens".into(), "revoked"),
-            Form::OfEndpoint { endpoint, form } => match form {
-                SetTopics(_) => (of_endpoint(endpoint), "saved"),
-                Enable => (of_endpoint(endpoint), "enabled"),
-                Disable => (of_endpoint(endpoint), "disabled"),
-                Activate => (of_endpoint(endpoint), "activated"),
+            Form::Endpoint { endpoint, form } => match form {
+                SetTopics(_) => (endpoint_form(endpoint), "saved"),
+                Enable => (endpoint_form(endpoint), "enabled"),
+                Disable => (endpoint_form(endpoint), "disabled"),
+                Activate => (endpoint_form(endpoint), "activated"),
                 Remove => ("/panel/webhooks".into(), "endpoint-removed"),
                 _ => return,
             },
@@ -651,13 +651,13 @@ impl Administrator {
             }
             Form::AddEndpoint => {
                 let endpoints = added(&before.endpoints, &after.endpoints).into_iter();
-                let added = endpoints.map(|(_, endpoint)| EndpointFacts::of(endpoint));
+                let added = endpoints.map(|(_, endpoint)| EndpointFacts::from_endpoint(endpoint));
                 self.journal.with(|facts| {
                     facts.endpoints.extend(added);
                     facts.exclude(|one| !before.endpoints.contains_key(&one.id));
                 });
             }
-            Form::OfEndpoint { endpoint, form } => match form {
+            Form::Endpoint { endpoint, form } => match form {
                 EndpointForm::SetTopics(topics) => {
                     self.journal.with(|facts| {
                         facts.endpoint(endpoint).topics = topics.parse().unwrap();
@@ -731,7 +731,7 @@ fn rows_without<K: Ord, V: Debug + PartialEq>(
     differing.map(|(_, row)| format!("{row:?}")).collect()
 }
 
-fn of_endpoint(endpoint: &EndpointId) -> String {
+fn endpoint_form(endpoint: &EndpointId) -> String {
     format!("/panel/webhooks/{endpoint}")
 }
 
@@ -742,7 +742,7 @@ fn path(form: &Form) -> String {
         Form::RevokeToken { lookup, .. } => return format!("/panel/tokens/{lookup}/revoke"),
         Form::AddEndpoint => return "/panel/webhooks".into(),
         Form::Redeliver { delivery } => return format!("/panel/deliveries/{delivery}/retry"),
-        Form::OfEndpoint { endpoint, form } => (endpoint, form),
+        Form::Endpoint { endpoint, form } => (endpoint, form),
     };
     let button = match form {
         EndpointForm::SetTopics(_) => "",
@@ -755,7 +755,7 @@ fn path(form: &Form) -> String {
         EndpointForm::Remove => "/remove",
         EndpointForm::RetryDead => "/retry-dead",
     };
-    of_endpoint(endpoint) + button
+    endpoint_form(endpoint) + button
 }
 
 /// The visitors of the panel, whose cookies are `admin` and `member`.

@@ -703,7 +703,7 @@ impl Facts {
             .erased
             .iter()
             .find(|(member, order)| *order < begun && body.contains(&in_json(member)));
-        // The event of the erasure names the member, and an example can have the same number.
+        // The event of the erasure names the member, and an example can contain the same id.
         let may_contain =
             lease.claimed.event.topic == Topic::MEMBER_ERASED || body.contains(r#""example":true"#);
         require(erased.is_none() || may_contain, || "no body contains an erased member".into())?;
@@ -845,7 +845,7 @@ impl Load {
 
 impl EndpointFacts {
     /// Describes a new endpoint.
-    pub(crate) fn of(endpoint: &Endpoint) -> Self {
+    pub(crate) fn from_endpoint(endpoint: &Endpoint) -> Self {
         let secret = WebhookSecret::parse(&secret_of(endpoint)).unwrap();
         Self {
             id: endpoint.id.clone(),

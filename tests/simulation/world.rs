@@ -235,7 +235,7 @@ impl World {
         endpoint.secret = PlaintextCipher.encrypt(&secret, &id).unwrap();
         endpoint.id = id;
         assert!(ready(self.webhooks.endpoints().add(&endpoint, &audit_entry())).unwrap());
-        self.journal.with(|facts| facts.endpoints.push(EndpointFacts::of(&endpoint)));
+        self.journal.with(|facts| facts.endpoints.push(EndpointFacts::from_endpoint(&endpoint)));
     }
 
     fn add_administrator(&mut self, environment: &Environment) {
@@ -447,7 +447,7 @@ impl World {
             Action::AddEndpoint => self.submit(&Form::AddEndpoint),
             Action::ChangeEndpoint { endpoint, form } => {
                 let endpoint = self.endpoint(endpoint);
-                self.submit(&Form::OfEndpoint { endpoint, form });
+                self.submit(&Form::Endpoint { endpoint, form });
             }
             Action::Redeliver { delivery } => {
                 let known = self.journal.with(|facts| {
