@@ -378,13 +378,14 @@ def large_numbers(page: Page) -> None:
 def directions(page: Page, server: Server) -> None:
     """Each text has its own direction."""
     headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
-    new = {"title": "شاي أخضر", "body": "أحب الشاي.\n\nGreen.\n\n![a pot](https://images.example/pot.png)"}
+    new = {"title": "شاي أخضر", "body": "أحب الشاي.\n\nGreen.\n\n![a pot](https://images.example/pot.png) ![a cup](http://[)"}
     created = json.loads(server.ask("POST", f"{server.api}/forums/2/threads", headers, json.dumps(new)).text)
     show(page, f"/#/threads/{created['threadId']}")
     expect(page.get_by_role("heading", level=1)).to_have_css("direction", "rtl")
     expect(page.locator(".body p").nth(0)).to_have_css("direction", "rtl")
     expect(page.locator(".body p").nth(1)).to_have_css("direction", "ltr")
     expect(page.get_by_role("link", name="picture: a pot (images.example)")).to_be_visible()
+    expect(page.get_by_text("picture: a cup (invalid address)")).to_be_visible()
     check_page(page, "reader-directions")
 
 

@@ -67,16 +67,26 @@ function paging(...links) {
   return links.some(Boolean) && element("p", { class: "paging" }, ...links)
 }
 
+/// Returns the host of an address, and an empty text if the address is invalid: the API does not parse the addresses in posts.
+function hostOf(address) {
+  try {
+    return new URL(address, location).hostname
+  } catch {
+    return ""
+  }
+}
+
 /// The API renders posts without scripts, styles and HTML of members. The content security policy forbids scripts and
-/// images as well: a link replaces each image.
+/// images as well: a link replaces each image, and a text an image with an invalid address.
 function rendered(html, mark = (text) => [text]) {
   const template = document.createElement("template")
   template.innerHTML = html
   for (const block of template.content.querySelectorAll("p, li, blockquote, h3, h4, h5, h6, th, td")) block.dir = "auto"
   for (const image of template.content.querySelectorAll("img")) {
-    const { hostname } = new URL(image.src, location)
-    const text = `picture: ${image.alt || "without a description"} (${hostname})`
-    image.replaceWith(image.closest("a") ? text : element("a", { href: image.src, rel: "nofollow noreferrer" }, text))
+    const host = hostOf(image.src)
+    const text = `picture: ${image.alt || "without a description"} (${host || "invalid address"})`
+    const isLink = host && !image.closest("a")
+    image.replaceWith(isLink ? element("a", { href: image.src, rel: "nofollow noreferrer" }, text) : text)
   }
   const texts = document.createTreeWalker(template.content, NodeFilter.SHOW_TEXT)
   const found = []
