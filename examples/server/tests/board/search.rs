@@ -146,6 +146,35 @@ async fn the_newest_matches_are_ordered_by_score() {
     }
 }
 
+/// A clock that was 18 hours ahead has left its time in one forum.
+#[tokio::test]
+async fn times_of_a_clock_that_was_ahead_in_one_forum_hide_no_posts_of_others() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        demo.advance(12 * 60 * 60);
+        let mut threads = Vec::new();
+        for (name, forum, ahead) in [("alice", "General", 18), ("bob", "Help", 0)] {
+            let newest = 1_767_225_600_000_i64 + (12 + ahead) * 60 * 60 * 1000;
+            demo.sql(&format!("UPDATE forum_count SET newest_at = {newest}")).await;
+            let new = json!({ "title": "okapi", "body": "okapi" });
+            let created = demo.post(name, &demo.threads_path(forum).await, new).await.1;
+            threads.push(created["threadId"].as_str().unwrap().to_owned());
+        }
+        let [ahead, right] = threads.try_into().unwrap();
+        for (when, expected) in [
+            ("24h", &[&right, &ahead][..]),
+            ("2026-01-01..", &[&right, &ahead]),
+            ("..2026-01-02", &[&right]),
+            ("2026-01-01..2026-01-02", &[&right]),
+            ("2026-01-02..2026-01-03", &[&ahead]),
+            ("..2026-01-03", &[&right, &ahead]),
+        ] {
+            let hits = find_hits(&demo, "alice", &format!("q=okapi&sort=newest&when={when}")).await;
+            assert_eq!(field_values(&hits, "threadId"), expected, "{when}");
+        }
+    }
+}
+
 /// The phrase is in none of the posts that have its words.
 #[tokio::test]
 async fn a_search_ends_early_and_goes_on_with_the_next_page() {

@@ -1,10 +1,11 @@
 //! Condition of a search: its filters in the query dialect of the index.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
 
 use forum_api::host::{BackendResult, BoardResult};
-use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
+use forum_api::model::{ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index;
 use super::text_match::{TextMatch, required_words};
@@ -32,8 +33,20 @@ pub struct MatchCondition {
     pub place: String,
     pub forums: BTreeSet<i64>,
     pub posts: RangeInclusive<i64>,
+    /// Times of the posts, in milliseconds.
+    pub times: Range<i64>,
     dialect: &'static QueryDialect,
 }
+
+/// Time by which a post can be older than one with a smaller id: ids follow time in a forum, but not from one forum to another.
+/// After a clock was further ahead, a range of times that ends before its posts can omit later posts.
+const TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// All posts.
+pub const ALL_POSTS: RangeInclusive<i64> = i64::MIN..=i64::MAX;
+
+/// All times.
+pub const ALL_TIMES: Range<i64> = i64::MIN..i64::MAX;
 
 impl MatchCondition {
     /// Returns the condition of `filter`; `None` if nothing can match.
@@ -55,30 +68,44 @@ impl MatchCondition {
         if forums.is_empty() || author == Some(None) || !has_condition {
             return Ok(None);
         }
-        let posts = match &filter.when {
-            Some(when) => posts_in_range(connection, when, now).await?,
-            None => i64::MIN..=i64::MAX,
-        };
+        let times = filter.when.as_ref().map_or(ALL_TIMES, |when| {
+            let (from, until) = when.bounds(now);
+            let from = from.map_or(i64::MIN, Timestamp::as_millis);
+            from..until.map_or(i64::MAX, Timestamp::as_millis)
+        });
+        let posts =
+            if times == ALL_TIMES { ALL_POSTS } else { posts_in_range(connection, &times).await? };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
         let is_whole_board = filter.forum.is_empty() && actor.sees_all();
         let place = (dialect.place)(&forums, is_whole_board);
-        Ok(Some(Self::new(dialect, filter, author.flatten(), place, forums, posts)))
+        let new = Self::new(dialect, filter, author.flatten(), place, forums);
+        Ok(Some(Self { posts, times, ..new }))
     }
 
+    /// Returns the condition without limits of ids and times.
     pub fn new(
         dialect: &'static QueryDialect,
         filter: &SearchFilter,
         author: Option<i64>,
         place: String,
         forums: BTreeSet<i64>,
-        posts: RangeInclusive<i64>,
     ) -> Self {
         let (query, lookups) = dialect.query(filter, author);
-        Self { query, lookups, text: TextMatch::of(filter), place, forums, posts, dialect }
+        let text = TextMatch::of(filter);
+        let (posts, times) = (ALL_POSTS, ALL_TIMES);
+        Self { query, lookups, text, place, forums, posts, times, dialect }
     }
 
-    /// Returns the match of the candidate in a row; `None` if its texts do not match.
+    /// Returns whether the condition has times. A statement need not return the times of candidates otherwise.
+    pub fn has_times(&self) -> bool {
+        self.times != ALL_TIMES
+    }
+
+    /// Returns the match of the candidate in a row; `None` if its texts or its time do not match.
     pub fn matched(&self, row: &Row<'_>, post: i64) -> BackendResult<Option<Match>> {
+        if self.has_times() && !self.times.contains(&row.value("created_at")?) {
+            return Ok(None);
+        }
         let body = row.text("body_words")?.unwrap_or_default();
         let score = self.text.score(row.text("title_words")?, body);
         let thread = row.value("thread")?;
@@ -110,23 +137,25 @@ async fn with_descendants(
     Ok(&BTreeSet::from_iter(found) & visible)
 }
 
-/// Returns the range of posts written in a time span.
+/// Returns a range of ids that contains the posts of a range of times.
 async fn posts_in_range(
     connection: &Connection<'_>,
-    when: &DateRange,
-    now: Timestamp,
+    times: &Range<i64>,
 ) -> BoardResult<RangeInclusive<i64>> {
-    let (from, until) = when.bounds(now);
-    let parameters = bind![
-        from.map_or(i64::MIN, Timestamp::as_millis),
-        until.map_or(i64::MAX, Timestamp::as_millis),
-    ];
+    let tolerance = TOLERANCE.as_millis() as i64;
+    let before = times.start.saturating_sub(tolerance);
+    let after = times.end.saturating_add(tolerance);
     // The condition of the index `post_by_age` on Postgres is `id > 0`.
     let find = "
         SELECT
-            (SELECT id FROM post WHERE created_at >= ?1 AND id > 0 ORDER BY created_at, id LIMIT 1) AS first,
-            (SELECT id FROM post WHERE created_at < ?2 AND id > 0 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
-    connection.one(find, parameters, read_range).await
+            (SELECT id FROM post WHERE created_at < ?1 AND id > 0 ORDER BY created_at DESC, id DESC LIMIT 1) AS earlier,
+            (SELECT id FROM post WHERE created_at >= ?2 AND id > 0 ORDER BY created_at, id LIMIT 1) AS later";
+    let read = |row: &Row<'_>| Ok((row.value("earlier")?, row.value("later")?));
+    let (earlier, later): (Option<i64>, Option<i64>) =
+        connection.one(find, bind![before, after], read).await?;
+    let first = earlier.map_or(i64::MIN, |earlier| earlier.saturating_add(1));
+    let last = later.map_or(i64::MAX, |later| later.saturating_sub(1));
+    Ok(first..=last)
 }
 
 /// Reads a range of ids from its ends; an empty range if it has none.
@@ -255,8 +284,7 @@ mod tests {
             let found_excluded = excluded.iter().any(|term| body.contains(&format!(" {} ", fold_words(&term.text))));
             index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
             let filter = SearchFilter::new(query);
-            let all = i64::MIN..=i64::MAX;
-            let condition = MatchCondition::new(&FTS5, &filter, None, String::new(), BTreeSet::new(), all);
+            let condition = MatchCondition::new(&FTS5, &filter, None, String::new(), BTreeSet::new());
             let count = "SELECT count(*) FROM post_text (?1)";
             let found: i64 = index.query_row(count, [&condition.query], |row| row.get(0)).unwrap();
             let is_match = condition.text.score(None, body.trim()).is_some();

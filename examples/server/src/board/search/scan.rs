@@ -167,7 +167,9 @@ impl Scan<'_> {
             }
             Ok(Continue(()))
         };
-        self.connection.each_row(ON_POSTGRES, parameters, read).await?;
+        let find: &str =
+            if self.filter.has_times() { &ON_POSTGRES_WITH_TIMES } else { &ON_POSTGRES };
+        self.connection.each_row(find, parameters, read).await?;
         self.work.set_left(work);
         found.sort_unstable_by_key(|found| way * found.post);
         Ok((found, rest.map(|post| self.direction.ahead(posts, post))))
@@ -355,7 +357,7 @@ fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT
             post.id AS post, post.thread_id AS thread, thread.forum_id, thread.state = 'visible' AS is_visible,
-            CASE WHEN post.number = 1 THEN thread.title_words END AS title_words, post.body_words
+            post.created_at, CASE WHEN post.number = 1 THEN thread.title_words END AS title_words, post.body_words
         FROM post_text
         CROSS JOIN post ON post.id = post_text.rowid
         CROSS JOIN thread ON thread.id = post.thread_id
@@ -364,9 +366,18 @@ fn on_sqlite(order: &str) -> String {
     )
 }
 
-const ON_POSTGRES: &str = "
-    SELECT post, thread, title AS title_words, body AS body_words, rest, work
-    FROM matches(:query, :place, :first, :last, :candidates, :way, :rare, :lookups, :phrases, :work)";
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| on_postgres("NULL"));
+static ON_POSTGRES_WITH_TIMES: LazyLock<String> = LazyLock::new(|| {
+    on_postgres("(SELECT created_at FROM post AS candidate WHERE candidate.id = matches.post)")
+});
+
+fn on_postgres(created_at: &str) -> String {
+    format!(
+        "SELECT
+            post, thread, title AS title_words, body AS body_words, rest, work, {created_at} AS created_at
+        FROM matches(:query, :place, :first, :last, :candidates, :way, :rare, :lookups, :phrases, :work)"
+    )
+}
 
 #[cfg(test)]
 mod tests {
@@ -405,8 +416,7 @@ mod tests {
     fn filter(query: &str, place: &str, forums: &[i64]) -> MatchCondition {
         let filter = SearchFilter::new(SearchQuery::parse(query).unwrap());
         let forums = BTreeSet::from_iter(forums.iter().copied());
-        let all = i64::MIN..=i64::MAX;
-        MatchCondition::new(&FTS5, &filter, None, place.into(), forums, all)
+        MatchCondition::new(&FTS5, &filter, None, place.into(), forums)
     }
 
     fn scan<'a>(
