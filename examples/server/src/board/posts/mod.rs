@@ -97,7 +97,8 @@ const NEWEST_FIRST: PageOrder = PageOrder {
 
 /// SQLite reads the posts in the order of the page, and each of them only when its row is read. Postgres reads them while
 /// it merges the parts: it does not estimate how many rows the parameter `:rows` allows, and would choose other joins for
-/// more than the 101 rows of the largest page.
+/// more than the 101 rows of the largest page. It omits the rows that follow a page with long texts, except the first one:
+/// the sizes of texts are known without reading them.
 fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> Dialects<String> {
     let PageOrder { since, before_from, last, range, order, order_of_posts } = page_order;
     let rows = |columns, limit| OrderedRows {
@@ -115,8 +116,17 @@ fn page_query(page_order: &PageOrder, parts: &[(&str, &str)]) -> Dialects<String
         postgres: (
             format!(
                 "(
-                    SELECT * FROM ({of_postgres}) AS page
-                    ORDER BY {order} LIMIT (SELECT CAST(:rows AS BIGINT))
+                    SELECT * FROM (
+                        SELECT *, sum(
+                            CASE WHEN :source THEN octet_length(body) ELSE 0 END
+                                + CASE WHEN :html THEN octet_length(body_html) ELSE 0 END
+                        ) OVER (ORDER BY {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes
+                        FROM (
+                            SELECT * FROM ({of_postgres}) AS page
+                            ORDER BY {order} LIMIT (SELECT CAST(:rows AS BIGINT))
+                        ) AS page
+                    ) AS page
+                    WHERE bytes IS NULL OR bytes <= CAST(:max_bytes AS BIGINT)
                 ) AS post ON TRUE"
             ),
             format!("ORDER BY {order_of_posts}"),
@@ -173,11 +183,13 @@ pub async fn list(
     let since = list.filter.since.map_or(i64::MIN, Timestamp::as_millis);
     let from = list.filter.from.as_ref().map(|from| from.to_i64().unwrap_or(NO_POST));
     let visibility = Visibility::of(actor);
-    let parameters = bind! {
+    let parameters: &[_] = bind! {
         ":thread": thread, ":time": time, ":id": id, ":since": since, ":from": from,
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(),
     };
+    let of_postgres: &[_] = bind! { ":max_bytes": list.max_bytes as i64 };
+    let all = [parameters, connection.dialect(&[], of_postgres)].concat();
     let mut view = None;
     let mut sees_from = false;
     let mut items = Vec::with_capacity(list.limit.get());
@@ -203,7 +215,7 @@ pub async fn list(
         }
         Ok(Continue(()))
     };
-    connection.each_row(connection.on(query), &visibility.with(parameters), read).await?;
+    connection.each_row(connection.on(query), &visibility.with(&all), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
         return Err(BoardError::invalid_parameter("from", "a post of this thread"));
