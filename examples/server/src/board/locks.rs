@@ -158,6 +158,13 @@ pub fn array(ids: &[i64]) -> String {
     format!("{{{}}}", texts.join(","))
 }
 
+/// Locks several threads.
+pub async fn threads(tx: &Transaction<'_>, threads: &[i64]) -> BoardResult<()> {
+    let sql = "
+        SELECT id FROM thread WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
+    lock(tx, sql, bind![array(threads)]).await
+}
+
 /// Locks the threads of several posts, then the authors of these posts.
 pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
     const STATEMENTS: [&str; 2] = [

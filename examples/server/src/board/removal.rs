@@ -5,7 +5,7 @@
 use forum_api::host::{BoardError, BoardResult};
 
 use super::db::{Transaction, bind, json};
-use super::locks::LockTarget;
+use super::locks::{self, LockTarget};
 use super::posts::post_row;
 
 /// Maximum number of rows that a batch removes.
@@ -93,6 +93,8 @@ impl ContentOfMember {
         if threads.is_empty() {
             return Ok(false);
         }
+        // A thread that another transaction restores is not removed.
+        locks::threads(tx, &threads).await?;
         let threads = json(&threads)?;
         if !self.with_posts {
             let update = "
