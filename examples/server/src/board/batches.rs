@@ -1,7 +1,7 @@
 //! Changes of many rows that commands leave to batches: each batch is a short transaction, so that other writes do not wait.
 //!
-//! A command writes what is left to do with its change. After a crash, the batches go on. Reads are correct before, so
-//! that nothing depends on the time of a batch.
+//! A command writes what is left to do with its change. After a crash, the batches go on. Reads are correct before, except the
+//! number of voters of a poll whose options were removed.
 
 use std::time::Duration;
 
@@ -20,8 +20,18 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl ReferenceBoard {
-    /// Runs the next batch. Returns `false` if nothing is left to do.
+    /// Runs the next batch. Returns `false` if nothing is left to do: then it does not wait for other writes.
     pub async fn run_batch(&self) -> BoardResult<bool> {
+        let find = "
+            SELECT EXISTS (SELECT 1 FROM thread_recount) OR EXISTS (SELECT 1 FROM poll_option WHERE removed) AS is_left";
+        let is_left = self
+            .read_short(move |connection| {
+                Box::pin(connection.one(find, &[], |row| row.value::<bool>("is_left")))
+            })
+            .await?;
+        if !is_left {
+            return Ok(false);
+        }
         self.database.write_background(|tx| Box::pin(run(tx))).await
     }
 
@@ -32,7 +42,7 @@ impl ReferenceBoard {
                 Ok(true) => PAUSE,
                 Ok(false) => INTERVAL,
                 Err(error) => {
-                    tracing::error!(%error, "failed to run a batch; trying again");
+                    tracing::warn!(%error, "failed to run a batch; trying again");
                     INTERVAL
                 }
             };

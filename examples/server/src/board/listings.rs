@@ -6,7 +6,6 @@ use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
-use super::accounts::post_count;
 use super::db::{Connection, Row, bind};
 use super::forum_count;
 use crate::database_lock::Node;
@@ -25,15 +24,20 @@ pub struct MemberListing {
 
 /// Lists all members, the newest first.
 pub async fn members(connection: &Connection<'_>) -> BoardResult<Vec<MemberListing>> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT id, username, groups, banned, joined_at, last_seen_at, {} AS post_count FROM member
-            ORDER BY id DESC",
-            post_count::SHOWN,
-        )
-    });
+    let query = "
+        SELECT
+            id, username, groups, banned, joined_at, last_seen_at,
+            post_count + coalesce(waiting.difference, 0) AS post_count
+        FROM member LEFT JOIN (
+            SELECT author_id, CAST(sum(
+                CASE WHEN thread_recount.counts THEN thread_author.post_count ELSE 0 END - counted
+            ) AS BIGINT) AS difference
+            FROM thread_recount JOIN thread_author ON thread_author.thread_id = thread_recount.thread_id
+            GROUP BY author_id
+        ) AS waiting ON waiting.author_id = member.id
+        ORDER BY id DESC";
     connection
-        .all(&QUERY, &[], |row| {
+        .all(query, &[], |row| {
             Ok(MemberListing {
                 user_id: row.id("id")?,
                 username: row.value("username")?,

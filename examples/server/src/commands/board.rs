@@ -383,7 +383,8 @@ pub async fn delete_posts(
 }
 
 /// Deletes or restores posts in several transactions. After each transaction, waits as long as it took, so that other
-/// commands run meanwhile. Returns the number of posts.
+/// commands run meanwhile. Recounts the authors of changed threads, because a profile reads all threads that wait for a
+/// recount. Returns the number of posts.
 async fn change_posts(
     board: &ReferenceBoard,
     mut rest: PostsOfMember,
@@ -400,6 +401,12 @@ async fn change_posts(
             )
             .await?;
         all += changed;
+        // A transaction changes at most as many threads as posts. The server recounts further authors of long threads.
+        for _ in 0..changed {
+            if !board.run_batch().await? {
+                break;
+            }
+        }
         match next {
             Some(next) => rest = next,
             None => return Ok(all),

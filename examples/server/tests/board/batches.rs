@@ -74,6 +74,31 @@ async fn profiles_are_right_before_the_authors_of_a_hidden_thread_are_recounted(
 }
 
 #[tokio::test]
+async fn a_thread_of_a_single_author_is_counted_when_it_is_hidden_or_shown() {
+    let demo = Demo::new().await;
+    add_members(&demo, 1).await;
+    let author = demo.api.as_member("1001");
+    let threads = demo.threads_path("General").await;
+    let started = author.post(&threads, &json!({ "title": "tea", "body": "tea" })).await;
+    assert_eq!(started.status, 201, "{started:?}");
+    let posts = format!("/threads/{}/posts", started.json()["threadId"].as_str().unwrap());
+    demo.advance(60);
+    let reply = author.post(&posts, &body("tea")).await;
+    assert_eq!(reply.status, 201, "{reply:?}");
+    let list = demo.get("mod", &posts).await.1;
+    let first = field_values(&list, "postId")[0].to_owned();
+    assert_eq!(sum_of_stored_counts(&demo).await, 2);
+
+    let deleted = demo.as_member("mod").await.delete(&format!("{posts}/{first}")).await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(sum_of_stored_counts(&demo).await, 0);
+    assert!(!demo.board.run_batch().await.unwrap());
+    demo.restore(first.parse().unwrap()).await.unwrap();
+    assert_eq!(sum_of_stored_counts(&demo).await, 2);
+    assert!(!demo.board.run_batch().await.unwrap());
+}
+
+#[tokio::test]
 async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
     let demo = Demo::new().await;
     add_members(&demo, VOTERS).await;

@@ -1,8 +1,8 @@
 //! Number of posts on the profile of a member.
 //!
-//! The posts of a thread count while the thread is visible in a forum that members can read. A thread can have any number of
-//! authors, so hiding or showing it only marks it in `thread_recount`, and [`RecountBatch`] then changes the counts of its
-//! authors. Meanwhile [`SHOWN`] adds the difference.
+//! The posts of a thread count while the thread is visible in a forum that members can read. Hiding or showing a thread of one
+//! author changes the count at once. A thread can have any number of authors, so otherwise hiding or showing it only marks it
+//! in `thread_recount`, and [`RecountBatch`] then changes the counts of its authors. Meanwhile [`SHOWN`] adds the difference.
 
 use forum_api::host::BoardResult;
 
@@ -35,6 +35,34 @@ pub const ADD: [&str; 2] = [
 pub const MARK: &str = "
     INSERT INTO thread_recount (thread_id, counts) VALUES (:thread, :counts)
     ON CONFLICT (thread_id) DO UPDATE SET counts = excluded.counts, last_author_id = 0";
+
+/// Removes the mark of `:thread`.
+pub const UNMARK: &str = "DELETE FROM thread_recount WHERE thread_id = :thread";
+
+/// Returns the change of the count of `author` with a thread, if the thread has no other authors; otherwise `None`. `added`
+/// visible posts of the author are added to the thread, and `counts` is `true` if its posts are to count on profiles.
+pub async fn change_of_single_author(
+    tx: &Transaction<'_>,
+    thread: i64,
+    author: Option<i64>,
+    added: i64,
+    counts: bool,
+) -> BoardResult<Option<i64>> {
+    let find = "
+        SELECT author_id, post_count, counted FROM thread_author WHERE thread_id = ?1 LIMIT 2";
+    let authors = tx
+        .all(find, bind![thread], |row| {
+            Ok((row.value("author_id")?, row.value("post_count")?, row.value("counted")?))
+        })
+        .await?;
+    let (post_count, counted): (i64, i64) = match &authors[..] {
+        [] => (0, 0),
+        [(single, post_count, counted)] if author == Some(*single) => (*post_count, *counted),
+        _ => return Ok(None),
+    };
+    let counted_now = if counts && author.is_some() { post_count + added } else { 0 };
+    Ok(Some(counted_now - counted))
+}
 
 /// Maximum number of authors whose posts one transaction recounts.
 const MAX_AUTHORS: i64 = 50;
@@ -92,7 +120,6 @@ impl RecountBatch {
                 AND author_id > last_author_id AND author_id <= :last"],
             ["UPDATE thread_recount SET last_author_id = :last WHERE thread_id = :thread"],
         ];
-        const UNMARK: [&str; 1] = ["DELETE FROM thread_recount WHERE thread_id = :thread"];
 
         let last = self.authors.last().copied().unwrap_or_default();
         let part = bind! { ":thread": self.thread, ":last": last };
@@ -100,7 +127,7 @@ impl RecountBatch {
         let mut changes = Vec::from_iter(lock);
         changes.extend(COUNT.iter().map(|statement| LastChange::Statements(statement, part)));
         if (self.authors.len() as i64) < MAX_AUTHORS {
-            changes.push(LastChange::Statements(&UNMARK, thread));
+            changes.push(LastChange::Statements(&[UNMARK], thread));
         }
         tx.commit_with(&changes).await
     }

@@ -229,21 +229,33 @@ impl PostRow {
         tx.execute_independent(&statements, parameters).await.map(drop)
     }
 
-    /// Counts a thread with its first post and all visible replies. The posts are counted on profiles later.
+    /// Counts a thread with its first post and all visible replies. Posts of several authors are counted on profiles later.
     async fn count_thread(
         &self,
         tx: &Transaction<'_>,
         by: i64,
         on_profiles: bool,
     ) -> BoardResult<()> {
-        let [add_in_thread, _] = post_count::ADD;
-        let parameters = bind! {
-            ":thread": self.thread, ":author": self.author, ":added": by, ":counted": 0_i64,
-            ":counts": by > 0 && on_profiles, ":forum": self.forum, ":threads": by,
-            ":posts": by * (1 + self.replies), ":newest": 0_i64,
+        let [add_in_thread, add_on_profile] = post_count::ADD;
+        let counts = by > 0 && on_profiles;
+        let change =
+            post_count::change_of_single_author(tx, self.thread, self.author, by, counts).await?;
+        let counted = change.unwrap_or_default();
+        let posts = by * (1 + self.replies);
+        let mut parameters = bind! {
+            ":thread": self.thread, ":author": self.author, ":added": by,
+            ":counted": counted, ":forum": self.forum, ":threads": by, ":posts": posts,
+            ":newest": 0_i64,
+        }
+        .to_vec();
+        let add_in_forum = tx.on(&forum_count::ADD);
+        let statements: &[_] = if change.is_some() {
+            &[add_in_thread, add_on_profile, post_count::UNMARK, add_in_forum]
+        } else {
+            parameters.extend(bind! { ":counts": counts });
+            &[add_in_thread, post_count::MARK, add_in_forum]
         };
-        let statements = [add_in_thread, post_count::MARK, tx.on(&forum_count::ADD)];
-        tx.execute_independent(&statements, parameters).await.map(drop)
+        tx.execute_independent(statements, &parameters).await.map(drop)
     }
 }
 
