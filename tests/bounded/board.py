@@ -7,10 +7,10 @@ from time import time
 from .server import Server
 
 LENGTH = 20_000
-# Copies of each text: more than a page has.
+# Copies of each text: more than fit in a page.
 COPIES = 60
-# Copies of the texts that cost searches most: a search reads all of them until its work is done.
-SEARCHED = {"han": 600, "thai": 600, "nested_words": 1_000, "repeated_phrase": 600}
+# Copies of the texts that cost most: a search reads all of them until its work is done, and a page can read 101 posts.
+MANY_COPIES = {"emoji": 110, "han": 600, "thai": 600, "nested_words": 1_000, "repeated_phrase": 600}
 OPTIONS = 20
 # Operators add forums.
 FORUMS = 1_000
@@ -44,6 +44,7 @@ def texts(seed: int) -> dict[str, str]:
         "random_han": random_letters(0x4E00, 0x9FA0, seed),
         "random_hangul": random_letters(0xAC00, 0xD7A0, seed),
         "thai": fill("กขคงจฉชซ"),
+        "emoji": fill("😀"),
         "combining_marks": fill("a\u0301\u0323"),
         "quotation_marks": fill('"'),
         "backslashes": fill("\\"),
@@ -127,7 +128,7 @@ class Board:
     def add_texts(self, name: str, body: str) -> str:
         thread = self.start(name)
         self.alice.api("POST", f"/threads/{thread}/posts", {"body": body})
-        count = SEARCHED.get(name, COPIES)
+        count = MANY_COPIES.get(name, COPIES)
         self.copy_last_post(thread, count)
         self.database.run(
             f"UPDATE thread SET reply_count = reply_count + {count}, last_activity_at = last_activity_at + {count},"
