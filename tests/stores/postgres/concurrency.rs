@@ -94,6 +94,25 @@ async fn the_feed_waits_for_an_event_that_is_committed_late() {
     }
 }
 
+/// A transaction of another database of the cluster hides events as well.
+#[tokio::test]
+async fn an_event_that_an_open_transaction_hides_stays_in_the_feed() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let mut one = pool.get().await.unwrap();
+    let open = one.transaction().await.unwrap();
+    open.execute("SELECT pg_current_xact_id()", &[]).await.unwrap();
+    webhooks.insert_event(&event(1)).await.unwrap();
+    let in_feed = FanOut { stays_in_feed: true, ..fan_out(&event(1).id, &[]) };
+    webhooks.outbox().fan_out(&[in_feed], at(0)).await.unwrap();
+    assert!(feed(&webhooks).await.is_empty());
+    assert_eq!(webhooks.feed().sweep(at(9), at(9), 9).await.unwrap(), 0);
+    open.commit().await.unwrap();
+    assert_eq!(wait_for_feed(&webhooks, 1).await, [event(1).id]);
+    assert_eq!(webhooks.feed().sweep(at(9), at(9), 9).await.unwrap(), 1);
+    assert!(feed(&webhooks).await.is_empty());
+}
+
 /// A transaction that began earlier, but changes a row after another one has committed its change of the row: the order of
 /// the feed is the order of the changes.
 #[tokio::test(flavor = "multi_thread")]
