@@ -66,7 +66,7 @@ fn table_of(has_numbers: bool, rows: impl IntoIterator<Item = TableRow>) -> Mark
     let rows: Vec<_> = rows.into_iter().collect();
     let columns = rows.first().into_iter().flatten();
     html! {
-        table.numbers[has_numbers] {
+        table class=(if has_numbers { "numbers" } else { "rows" }) {
             thead {
                 tr {
                     @for (column, _) in columns {
