@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::components::{self, danger_section, secret_field, table};
 use super::deliveries;
-use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
+use super::endpoints::{URL, check_new_url, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::password::{self, check_password};
@@ -230,6 +230,9 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     };
     let url = entered_url(&mut form);
     let is_new_url = url != endpoint.url && !equals_initial_value(&form, "opened_url", &url);
+    if is_new_url {
+        check_new_url(context, &mut form, &url)?;
+    }
     if (is_new_url || owner.as_ref() != Some(&endpoint.owner))
         && let Err(wait) = check_password(context, &mut form).await?
     {

@@ -244,6 +244,16 @@ pub(super) fn entered_url(form: &mut Form) -> String {
     url
 }
 
+/// Adds an error to a new URL that is invalid whatever its host name resolves to, so that it is shown beside a missing
+/// password.
+pub(super) fn check_new_url(context: &PageContext, form: &mut Form, url: &str) -> PanelResult<()> {
+    let admin = context.webhook_admin()?;
+    if let Err(error) = admin.check_url(url) {
+        form.add_error("url", admin.describe(&error));
+    }
+    Ok(())
+}
+
 /// `POST /webhooks`
 pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
     let work = |form| try_add(context, form);
@@ -257,6 +267,7 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     }
     let topics = checked_topics(&mut form);
     let url = entered_url(&mut form);
+    check_new_url(context, &mut form, &url)?;
     let owner = match form.get("owner").trim() {
         "" => Some(context.session.user_id.clone()),
         _ => context.owner(&mut form).await?,

@@ -97,6 +97,8 @@ pub(super) enum PanelError {
     Forbidden,
     #[error("the form cannot be read")]
     BadForm,
+    #[error("the form is too long")]
+    LongForm,
     #[error(transparent)]
     Internal(BoxError),
 }
@@ -136,6 +138,11 @@ impl PanelError {
                 StatusCode::BAD_REQUEST,
                 "Invalid form",
                 "The form could not be read. Nothing was changed. Go back and submit it again.".into(),
+            ),
+            Self::LongForm => (
+                StatusCode::BAD_REQUEST,
+                "Form too long",
+                "The form is too long. Nothing was changed. Go back, shorten what you entered, and submit it again.".into(),
             ),
             Self::Internal(_) if retry_after.is_some() => (
                 StatusCode::SERVICE_UNAVAILABLE,

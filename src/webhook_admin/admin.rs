@@ -143,6 +143,12 @@ impl WebhookAdmin {
         }
     }
 
+    /// Checks a URL, but not the addresses of its host name.
+    #[cfg(feature = "panel")]
+    pub(crate) fn check_url(&self, url: &str) -> Result<(), AddressError> {
+        EndpointUrl::parse(url, self.allowed_addresses).map(drop)
+    }
+
     /// Returns all topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {

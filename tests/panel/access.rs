@@ -141,9 +141,12 @@ async fn guests_and_members_have_no_access_to_the_panel() {
 async fn an_invalid_form_changes_nothing() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
-    for label in ["\0", &"x".repeat(2 << 20)] {
+    for (label, reason) in
+        [("\0", "The form could not be read."), (&*"x".repeat(2 << 20), "The form is too long.")]
+    {
         let form = [&[("label", label)], FORM].concat();
-        assert_eq!(fixture.post("/panel/tokens/new", &form).await.status, 400);
+        let page = fixture.post("/panel/tokens/new", &form).await;
+        assert!(page.status == 400 && page.contains(reason), "{reason}");
     }
     let too_many = [FORM, &[("topics", "post.created"); 1000]].concat();
     assert_eq!(fixture.post("/panel/webhooks", &too_many).await.status, 400);

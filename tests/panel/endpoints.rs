@@ -67,6 +67,9 @@ async fn each_invalid_field_is_marked() {
     let no_topics = fixture.post_confirmed("/panel/webhooks", &valid[..2]).await;
     assert!(no_topics.marks("topics"));
     assert!(fixture.webhooks.list_endpoints().await.unwrap().is_empty());
+    let without_password = [("url", "no-url"), ("topics", "*")];
+    let page = fixture.post("/panel/webhooks", &without_password).await;
+    assert!(page.marks("url") && page.marks("password"));
 }
 
 /// Values of the form "Save changes".
@@ -142,6 +145,9 @@ async fn an_invalid_change_is_shown_with_the_entered_values() {
     }
     let page = fixture.post_confirmed(&path, &CHANGED[..2]).await;
     assert!(page.marks("topics"));
+    let without_password = [("url", "no-url"), ("owner", "alice"), ("topics", "*")];
+    let page = fixture.post(&path, &without_password).await;
+    assert!(page.marks("url") && page.marks("password"));
     assert_eq!(fixture.stored_endpoint().await, before);
 }
 
