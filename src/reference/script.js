@@ -4,6 +4,8 @@
 // Duration of a confirmation, in milliseconds.
 const CONFIRMATION_MS = 2000;
 
+const UNREACHABLE = "the server cannot be reached. Check the connection, then try again.";
+
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const base = location.origin + document.body.dataset.api;
 
@@ -279,7 +281,8 @@ async function send(form, result) {
         const { url, ...options } = requestOf(form, token);
         options.headers.push(["Accept", "application/json"]);
         const began = performance.now();
-        const response = await fetch(url, { ...options, cache: "no-store", credentials: "omit" });
+        const request = new Request(url, { ...options, cache: "no-store", credentials: "omit" });
+        const response = await fetch(request).catch(() => { throw new Error(UNREACHABLE); });
         const text = await response.text();
         show(result, response, text, performance.now() - began);
     } catch (error) {

@@ -3,7 +3,7 @@
 import json
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from accessibility import DESKTOP, PHONE, barriers, check_page
 from panel import go
@@ -166,6 +166,17 @@ def on_a_phone(page: Page) -> None:
     form.locator("[name=q]").press("Enter")
     expect(form.locator(".result .status")).to_be_in_viewport()
     page.set_viewport_size(DESKTOP)
+
+
+def offline(browser: Browser, server: Server) -> None:
+    """A request without a connection says what to do."""
+    page = browser.new_page(base_url=server.address)
+    page.goto("/docs")
+    form = try_it(page, "listForums")
+    page.context.set_offline(True)
+    form.get_by_role("button", name="Send request").click()
+    expect(form.locator(".alert")).to_contain_text("the server cannot be reached. Check the connection")
+    page.context.close()
 
 
 def rate_limit(page: Page, server: Server) -> None:
