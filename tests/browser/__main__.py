@@ -12,6 +12,7 @@ import accessibility
 import cors
 import forged
 import pages
+import phone
 import pictures
 import reader
 import reference
@@ -56,8 +57,10 @@ def with_requests(browser: Browser) -> None:
 
 
 def at_the_reference(browser: Browser) -> None:
-    with Server(PROGRAM) as server, Window(browser, server.address) as page:
-        reference.run(page, server)
+    with Server(PROGRAM) as server:
+        with Window(browser, server.address) as page:
+            reference.run(page, server)
+        reference.offline(browser, server)
 
 
 def with_samples(browser: Browser) -> None:
@@ -76,6 +79,18 @@ def at_the_start_page(browser: Browser) -> None:
 def without_scripts(browser: Browser) -> None:
     with Server(PROGRAM) as server:
         reader.without_script(browser, server)
+
+
+def on_a_phone(browser: Browser) -> None:
+    with Server(PROGRAM) as server:
+        phone.run(browser, server)
+
+
+def on_a_phone_of_chromium(browser: Browser) -> None:
+    with Server(PROGRAM) as server:
+        phone.large_text(browser, server)
+        phone.without_script(browser, server)
+        phone.slow_line(browser, server)
 
 
 def with_a_long_name(browser: Browser) -> None:
@@ -118,6 +133,8 @@ PARTS = (
     with_samples,
     at_the_start_page,
     without_scripts,
+    on_a_phone,
+    on_a_phone_of_chromium,
     with_a_long_name,
     with_forged_forms,
     from_other_origins,
@@ -140,6 +157,8 @@ FIREFOX: dict[Part, Preferences | str] = {
     with_samples: "its programs run outside of the browser",
     at_the_start_page: DARK,
     without_scripts: "Playwright cannot switch scripts off in Firefox",
+    on_a_phone: LIGHT,
+    on_a_phone_of_chromium: "size of text, slow lines and switching scripts off are those of Chromium",
     with_a_long_name: FORCED,
     with_forged_forms: LIGHT,
     from_other_origins: LIGHT,

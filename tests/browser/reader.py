@@ -57,8 +57,11 @@ def run(page: Page, server: Server) -> None:
     expect(page.get_by_role("group", name="What goes into the pot when it rains?")).to_be_visible()
     for forbidden in ("Vote", "Reply", "Subscribe", "Quote"):
         expect(page.get_by_role("button", name=forbidden)).to_have_count(0)
-    expect(page.get_by_role("link", name="How to get a token")).to_have_attribute("href", "/docs#about-authentication")
+    expect(page.locator("#view").get_by_role("link", name="How to get a token")).to_have_attribute("href", "/docs#about-authentication")
     expect(page.locator("#intro")).to_contain_text("Each click here is a request to its API")
+    expect(page.locator("#intro").get_by_role("link")).to_have_text(["REST API", "control panel", "How to get a token"])
+    guest(page)
+    show(page, "/#/threads/16")
     tokens(page, server)
     expect(page.locator("#intro")).to_be_hidden()
     reply(page, server)
@@ -66,10 +69,14 @@ def run(page: Page, server: Server) -> None:
     check_page(page, "reader-thread")
     long_thread(page, server)
     drafts(page, server)
+    folded_drafts(page)
+    quote(page)
     typing(page)
     deleted_target(page, server)
     own_thread(page)
     people(page, server)
+    unread(page, server)
+    names(page)
     directions(page, server)
     shown = calls(page)
     assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
@@ -250,6 +257,48 @@ def drafts(page: Page, server: Server) -> None:
     expect(page.locator(".item", has_text="A draft")).to_have_count(1)
 
 
+def folded_drafts(page: Page) -> None:
+    """A draft of a folded form is shown after a reload, with its check box, until it is as it was at first."""
+    show(page, "/#/members/@bob")
+    page.locator("summary", has_text="Send a message").click()
+    page.get_by_label("Subject").fill("Tea")
+    page.get_by_label("Ask for a receipt").check()
+    page.reload()
+    expect(page.get_by_label("Subject")).to_have_value("Tea")
+    expect(page.get_by_label("Ask for a receipt")).to_be_checked()
+    expect(page.get_by_label("Comment")).to_be_hidden()
+    page.get_by_label("Subject").fill("")
+    page.get_by_label("Ask for a receipt").uncheck()
+    page.reload()
+    expect(page.get_by_role("heading", name="bob")).to_be_visible()
+    expect(page.get_by_label("Subject")).to_be_hidden()
+    show(page, "/#/forums/2")
+    page.get_by_text("Start a thread").click()
+    page.get_by_label("Title").fill("A draft")
+    page.reload()
+    expect(page.get_by_label("Title")).to_have_value("A draft")
+    page.get_by_label("Title").fill("")
+
+
+def quote(page: Page) -> None:
+    """The focus is in the reply after its quoted post is removed. What a request said does not remain beside the next one."""
+    show(page, "/#/threads/16")
+    area = page.get_by_label("Reply")
+    page.get_by_role("button", name="Quote").first.click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+    expect(area).to_be_focused()
+    area.fill("Once more.")
+    page.get_by_role("button", name="Reply").click()
+    posted(page, "Once more.")
+    area.fill(" ")
+    page.get_by_role("button", name="Reply").click()
+    expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_be_visible()
+    expect(area).to_have_attribute("aria-invalid", "true")
+    expect(status(page)).to_have_text("")
+    area.fill("")
+    expect(area).not_to_have_attribute("aria-invalid", "true")
+
+
 def typing(page: Page) -> None:
     """A member who writes while a view or a response loads goes on in the same field, at the same position."""
     area, search, comment = (page.get_by_label(label) for label in ("Reply", "Search", "Comment"))
@@ -273,6 +322,7 @@ def typing(page: Page) -> None:
     expect(comment).to_be_focused()
     page.keyboard.type("o")
     expect(comment).to_have_value("Good")
+    comment.fill("")
 
 
 def write(field: Locator, text: str) -> None:
@@ -339,6 +389,7 @@ def people(page: Page, server: Server) -> None:
     expect(page.locator(".body em")).to_have_text("five")
     page.get_by_role("link", name="Messages").last.click()
     page.get_by_role("link", name="Sent", exact=True).click()
+    expect(page.get_by_role("heading", name="Sent messages")).to_be_visible()
     expect(page.locator("main a[aria-current=page]")).to_have_text("Sent")
     expect(page.get_by_role("link", name="Tea", exact=True).first).to_be_visible()
     check_page(page, "reader-messages")
@@ -356,6 +407,43 @@ def people(page: Page, server: Server) -> None:
     page.get_by_label("Question").fill("Clay or steel?")
     page.get_by_role("button", name="Save the poll").click()
     expect(page.get_by_role("group", name="Clay or steel?")).to_be_focused()
+
+
+def unread(page: Page, server: Server) -> None:
+    """The number of unread messages is that after a message was opened."""
+    issued = server.command(
+        "token", "issue", "--owner", "bob", "--scopes", "all", "--password-stdin", given=server.password + "\n"
+    )
+    headers = {"authorization": f"Bearer {issued['token']}", "content-type": "application/json"}
+    alice = json.loads(server.me(server.token).text)["owner"]["userId"]
+    for subject in ("First", "Second"):
+        message = {"to": [alice], "subject": subject, "body": "Hello"}
+        answer = server.ask("POST", f"{server.api}/messages", headers, json.dumps(message))
+        assert answer.status == 201, answer.text
+    link = page.locator("#who").get_by_role("link", name="Messages")
+    show(page, "/#/messages")
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+    number = json.loads(server.me(server.token).text)["unreadMessages"]
+    expect(link).to_have_text(f"Messages ({number})")
+    page.get_by_role("link", name="Second", exact=True).click()
+    expect(page.get_by_role("heading", name="Second")).to_be_visible()
+    expect(link).to_have_text(f"Messages ({number - 1})")
+
+
+def names(page: Page) -> None:
+    """A title has the name of the board. The words of a search are those of the results. Unknown members are not found."""
+    page.get_by_label("Search").fill("tea")
+    page.get_by_role("button", name="Search").click()
+    expect(page).to_have_title("Results for “tea” · Forum")
+    page.get_by_role("link", name="Forums").first.click()
+    expect(page).to_have_title("Forums · Forum")
+    expect(page.get_by_label("Search")).to_have_value("")
+    expect(page.locator("time")).to_have_count(0)
+    show(page, "/#/search?by=999")
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    show(page, "/#/forums/2")
+    expect(page.get_by_text(re.compile("started by .*, last activity ")).first).to_be_visible()
+    expect(page.locator("main time").first).to_have_attribute("title", re.compile(r":\d\d:\d\d .*\w"))
 
 
 def large_numbers(page: Page) -> None:
@@ -415,11 +503,21 @@ def own_thread(page: Page) -> None:
     expect(item).to_be_focused()
     check_page(page, "reader-own-post")
     item.get_by_text("Delete", exact=True).click()
+    expect(page.locator("#replies")).to_have_text("1 reply")
     page.get_by_role("button", name="Delete this post").click()
     expect(status(page)).to_have_text("Deleted")
     expect(item).to_have_count(0)
+    expect(page.locator("#replies")).to_have_text("0 replies")
+    expect(page.locator(".item")).to_be_focused()
     shown = {call["operation"] for call in calls(page)}
     assert shown >= {"createThread", "createPost", "updatePost", "deletePost", "subscribe", "unsubscribe"}, shown
+
+
+def guest(page: Page) -> None:
+    """A guest learns how to get the token that a page needs."""
+    show(page, "/#/messages")
+    alert = page.get_by_role("alert").filter(has_text="This page needs a token of your own.")
+    expect(alert.get_by_role("link", name="How to get a token")).to_be_visible()
 
 
 def offline(browser: Browser, server: Server) -> None:
@@ -462,6 +560,7 @@ def without_script(browser: Browser, server: Server) -> None:
     page = browser.new_page(base_url=server.address, java_script_enabled=False)
     page.goto("/")
     expect(page.locator("form:visible, aside:visible")).to_have_count(0)
+    assert "example of forum-api" in page.get_by_role("main").inner_text()
     assert "needs JavaScript" in page.get_by_role("main").inner_text()
     expect(page.get_by_role("main").get_by_role("link", name="API reference")).to_be_visible()
     page.context.close()

@@ -93,6 +93,13 @@ class Server:
         connection.close()
         return answer
 
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Sends a POST request to the API as alice, and returns its JSON."""
+        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+        answer = self.ask("POST", f"{self.api}{path}", headers, json.dumps(body))
+        assert answer.status == 201, answer.text
+        return json.loads(answer.text)
+
     def me(self, token: str) -> Answer:
         """Requests `GET /me` with this token."""
         return self.ask("GET", f"{self.api}/me", {"authorization": f"Bearer {token}"})

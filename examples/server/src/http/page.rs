@@ -92,7 +92,7 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
         a.skip href="#main" { "Skip to content" }
         header {
             (PreEscaped(frame.page_header("Board")))
-            div #tools .bar hidden {
+            div #tools .bar {
                 form #search role="search" {
                     label.visually-hidden for="q" { "Search" }
                     input #q name="q" type="search" dir="auto" placeholder="Search" maxlength="200" required;
@@ -111,21 +111,24 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
             main #main tabindex="-1" {
                 noscript {
                     h1 { (frame.board_name) }
+                    p { (purpose()) }
                     p { "Reading the board here needs JavaScript. These pages work without it:" }
-                    ul {
-                        li { a href=(DOCS) { "API reference" } ", with commands to read and write the board" }
-                        li { a href={ (API) "/forums" } { "List of forums" } ", as the API returns it" }
-                        li { a href=(PANEL) { "Control panel" } ", for administrators" }
-                    }
+                    (pages_without_script())
                 }
-                p #intro hidden {
-                    "A board of forum-api. Each click here is a request to its API, which the page shows. To write, use an API token: "
-                    a href={ (DOCS) "#about-authentication" } { "Get a token" }
-                    " · "
-                    a href=(DOCS) { "API reference" }
+                p #intro {
+                    (purpose()) " Each click here is a request to its API, which the page shows. To write, use an API token: "
+                    a href={ (DOCS) "#about-authentication" } { "How to get a token" } "."
                 }
                 p #status role="status" {}
-                div #view aria-busy="true" { p.loading { "Loading…" } }
+                div #view aria-busy="true" {
+                    div.loading {
+                        p { "Loading…" }
+                        div.late {
+                            p { "This takes longer than usual. " a href="/" { "Load the page again" } ", or use one of these:" }
+                            (pages_without_script())
+                        }
+                    }
+                }
             }
             aside #api hidden aria-labelledby="requests" {
                 h2 #requests { "API requests" }
@@ -143,6 +146,25 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
     let mut page = Asset::new(HTML, markup.into_string());
     page.headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
     page
+}
+
+/// Renders what forum-api is, for a visitor who does not know it.
+fn purpose() -> Markup {
+    html! {
+        "This board is an example of forum-api, which adds a " a href=(DOCS) { "REST API" } ", signed webhooks and a "
+        a href=(PANEL) { "control panel" } " to a forum that you already run."
+    }
+}
+
+/// Renders links to pages for a visitor whose browser does not run the script.
+fn pages_without_script() -> Markup {
+    html! {
+        ul {
+            li { a href=(DOCS) { "API reference" } ", with commands to read and write the board" }
+            li { a href={ (API) "/forums" } { "List of forums" } ", as the API returns it" }
+            li { a href=(PANEL) { "Control panel" } ", for administrators" }
+        }
+    }
 }
 
 /// Returns a page with a heading, and the header of all pages. `current` is the text of its link to the page.

@@ -84,7 +84,9 @@ async function call(operation, path, body, as = token) {
     const message = [content?.error.message ?? `The server responded with status ${status}.`]
     if (wait) message.push(`Try again in ${wait} s.`)
     if (status === 429 && !as) message.push("A token has a budget of its own.")
-    throw Object.assign(new Error(), content?.error, { status, message: message.join(" ") })
+    // A path such as `poll.options[1]`.
+    const field = response.headers.get("x-error-field")
+    throw Object.assign(new Error(), content?.error, { status, field, message: message.join(" ") })
   }
   const etag = response.headers.get("etag")
   if (method === "GET" && etag) responses.set(as + path, { etag, body: content })
@@ -126,12 +128,14 @@ function showCall({ operation, cost, method, path, headers, sent, began, status,
       target.replaceWith(element("pre", { tabindex: "0" }, code))
     }
   }
+  const copier = button("Copy as curl", copy)
+  copier.ariaLive = "polite"
   $("#calls").prepend(element("li", {},
     element("p", {}, element("span", { class: `method ${method.toLowerCase()}` }, method), " ", element("code", {}, API + path), " ",
       element("span", { class: `status of-${Math.floor((status ?? 500) / 100)}` }, status ?? "no response")),
     element("p", { class: "facts" }, `cost ${cost}`, budget && ` · ${budget.remaining} units remain`, ` · ${Math.round(performance.now() - began)} ms · `,
       element("a", { href: `/docs#${operation}` }, operation)),
-    button("Copy as curl", copy), content && details))
+    copier, content && details))
   while ($("#calls").children.length > MAX_CALLS_SHOWN) $("#calls").lastChild.remove()
   $("#drawer").textContent = count(++callsMade, "API request")
   if (budget) {

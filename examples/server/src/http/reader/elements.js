@@ -19,12 +19,22 @@ function element(name, attributes, ...children) {
 
 const link = (path, ...children) => element("a", { href: `#${path}` }, ...children)
 const button = (text, onclick) => element("button", { type: "button", class: "quiet", onclick }, text)
-const time = (text) => element("time", { datetime: text }, new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }))
+const time = (text) => {
+  const [shown, exact] = ["short", "long"].map((timeStyle) => new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle }))
+  return element("time", { datetime: text, title: exact }, shown)
+}
 const grouped = (number) => number.toLocaleString()
 const count = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`
 const badge = (text) => element("span", { class: "badge" }, text.replaceAll("_", " "))
 const stateBadge = (state) => state !== "visible" && badge(state)
-const folded = (summary, ...content) => element("details", {}, element("summary", {}, summary), ...content)
+
+/// Renders what a member can unfold. It is open if it has a form with a draft.
+function folded(summary, ...content) {
+  const created = element("details", {}, element("summary", {}, summary), ...content)
+  created.open = [...created.querySelectorAll("form")].some((one) => drafts.get(one.dataset.draft))
+  return created
+}
+
 const facts = (...content) => element("p", { class: "facts" }, ...content)
 
 /// Renders a text that a member has written, in its own direction.
@@ -38,9 +48,8 @@ function member(author) {
   return author ? link(encoded`/members/${author.userId}`, written(author.username)) : "a former member"
 }
 
-/// Renders a part of the view that needs another request. The view does not wait for it.
-function later(promise, render) {
-  const place = element("span", { hidden: true })
+/// Renders a part of the view that needs another request. The view does not wait for it, and shows `place` until then.
+function later(promise, render, place = element("span", { hidden: true })) {
   const fill = (content) => {
     place.replaceWith(...[render(content)].flat().filter(Boolean))
     restorePosition()
@@ -82,6 +91,13 @@ function rendered(html, mark = (text) => [text]) {
   const template = document.createElement("template")
   template.innerHTML = html
   for (const block of template.content.querySelectorAll("p, li, blockquote, h3, h4, h5, h6, th, td")) block.dir = "auto"
+  // What scrolls sideways can have the focus, so that the arrow keys scroll it.
+  for (const table of template.content.querySelectorAll("table")) {
+    const scroller = element("div", { class: "table" })
+    table.replaceWith(scroller)
+    scroller.append(table)
+  }
+  for (const scroller of template.content.querySelectorAll("pre, .table")) scroller.tabIndex = 0
   for (const image of template.content.querySelectorAll("img")) {
     const host = hostOf(image.src)
     const text = `picture: ${image.alt || "without a description"} (${host || "invalid address"})`

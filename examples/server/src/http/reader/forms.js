@@ -2,24 +2,36 @@
 // Forms. What a member has typed remains until it is sent: through other views, a reload, and the end of a token.
 
 const drafts = new StoredMap("drafts")  // Values of the fields of forms, by the name of the draft.
+let formsMade = 0
 const sending = new Set()  // Names of the drafts whose request has no response yet.
 
 /// Returns a form. It keeps its texts and the focus when its request is refused. A form with the name of a draft restores
 /// and keeps its fields, and while one view sends the draft no other one does.
 function form(label, fields, send, draft) {
-  const problem = element("p", { class: "error", role: "alert" })
+  const problem = element("p", { class: "error", role: "alert", id: `problem-${++formsMade}` })
   const sender = element("button", {}, label)
   const created = element("form", { "data-draft": draft }, ...fields, problem, sender)
   if (draft) {
+    created.unchanged = JSON.stringify(valuesOf(created))
     restore(created)
     created.addEventListener("input", () => keep(created))
     if (sending.has(draft)) sender.ariaDisabled = "true"
   }
+  const mark = (name) => {
+    for (const field of created.elements) {
+      field.ariaInvalid = field.name && field.name === name ? "true" : null
+      if (field.ariaInvalid) field.setAttribute("aria-describedby", problem.id)
+      else field.removeAttribute("aria-describedby")
+    }
+  }
+  created.addEventListener("input", ({ target }) => target.ariaInvalid && mark(null))
   created.addEventListener("submit", async (event) => {
     event.preventDefault()
     if (sender.ariaDisabled) return
     sender.ariaDisabled = "true"
     problem.textContent = ""
+    mark(null)
+    announce("")
     sending.add(draft)
     try {
       const then = await send(new FormData(created))
@@ -32,6 +44,7 @@ function form(label, fields, send, draft) {
     } catch (error) {
       if (error.status === 401 && token) return await forget("The token is no longer valid. What you wrote is kept in this tab.")
       const names = new Set([...created.elements].filter((field) => field.type !== "hidden" && field.name).map((field) => field.name))
+      mark(/\w+(?=[[\]\d]*$)/.exec(error.field)?.[0])
       problem.textContent = names.size > 1 ? error.message : error.message.replace(/^\w+: /, "")
     } finally {
       sending.delete(draft)
@@ -43,17 +56,20 @@ function form(label, fields, send, draft) {
 }
 
 const formsOf = (draft) => [...document.forms].filter((one) => draft && one.dataset.draft === draft)
-const fieldsOf = (of) => [...of.elements].filter((field) => field.name && field.type !== "radio" && field.type !== "checkbox")
+const fieldsOf = (of) => [...of.elements].filter((field) => field.name)
+const propertyOf = (field) => field.type === "checkbox" ? "checked" : "value"
+const valuesOf = (of) => Object.fromEntries(fieldsOf(of).map((field) => [field.name, field[propertyOf(field)]]))
 
-/// Stores the fields of a form.
+/// Stores the fields of a form, or removes its draft if they are as they were at first.
 function keep(of) {
-  drafts.set(of.dataset.draft, Object.fromEntries(fieldsOf(of).map((field) => [field.name, field.value])))
+  const values = valuesOf(of)
+  drafts.set(of.dataset.draft, JSON.stringify(values) === of.unchanged ? null : values)
 }
 
 /// Fills the fields of a form with its draft.
 function restore(of) {
   const draft = drafts.get(of.dataset.draft)
-  for (const field of fieldsOf(of)) field.value = draft?.[field.name] ?? field.value
+  for (const field of fieldsOf(of)) field[propertyOf(field)] = draft?.[field.name] ?? field[propertyOf(field)]
 }
 
 /// Returns the position at which a member writes in a field, or nothing for other elements.

@@ -44,7 +44,8 @@ async function showForum(id, params) {
   const items = page.items.map((thread) => element("li", { class: "item" },
     link(encoded`/threads/${thread.threadId}`, written(thread.title)), " ", stateBadge(thread.state), thread.pinned && badge("pinned"),
     thread.locked && badge("locked"), thread.pollId && badge("poll"), element("br", {}),
-    element("small", {}, thread.author ? written(thread.author.username) : "a former member", `, ${count(thread.replyCount, "reply", "replies")}, `,
+    element("small", {}, "started by ", thread.author ? written(thread.author.username) : "a former member",
+      `, ${count(thread.replyCount, "reply", "replies")}, last activity `,
       time(thread.lastActivityAt), newest(thread) && [" · ", newest(thread)])))
   return {
     title: forum?.title ?? "Forum",
@@ -84,8 +85,10 @@ function newest({ threadId, replyCount }) {
   return replyCount > 0 && link(encoded`/threads/${threadId}?sort=newest`, "Newest reply")
 }
 
+const howToGetToken = () => element("a", { href: "/docs#about-authentication" }, "How to get a token")
+
 function guestNote() {
-  return !me && facts(element("a", { href: "/docs#about-authentication" }, "How to get a token"), " to write, vote and subscribe.")
+  return !me && facts(element("span", {}, howToGetToken(), " to write, vote and subscribe."))
 }
 
 /// Renders a button that subscribes to a target, or ends the subscription.

@@ -44,12 +44,15 @@ async function showMessages(params) {
   const folder = params.get("folder") === "sent" ? "sent" : "inbox"
   const folders = { inbox: ["/messages", "Inbox"], sent: ["/messages?folder=sent", "Sent"] }
   const [start] = folders[folder]
-  const [page] = await Promise.all([call("listMessages", `/messages${queryOf({ folder, after: params.get("after") })}`), identify()])
+  const [page] = await Promise.all([
+    call("listMessages", `/messages${queryOf({ folder, after: params.get("after") })}`),
+    me ? countUnread() : identify(),
+  ])
   const items = page.items.map((message) => element("li", { class: "item" },
     link(encoded`/messages/${message.messageId}`, written(message.subject)), " ", !message.read && badge("unread"), element("br", {}),
     element("small", {}, parties(message), ", ", time(message.sentAt))))
   return {
-    title: "Messages",
+    title: folder === "sent" ? "Sent messages" : "Inbox",
     about: count(items.length, "message"),
     way: way(null),
     content: [
@@ -67,6 +70,7 @@ function parties({ folder, sender, recipients }) {
 
 async function showMessage(id) {
   const [message] = await Promise.all([call("openMessage", encoded`/messages/${id}`), identify()])
+  if (message.folder === "inbox") countUnread()
   const subject = message.subject.startsWith("Re: ") ? message.subject : `Re: ${message.subject}`
   return {
     title: message.subject,

@@ -8,6 +8,7 @@ let latest = 0
 let news = null  // The message of the view that opens next.
 let entered = null  // The field that the member has entered or changed since the next view began to load.
 
+const board = document.title
 const may = (scope) => me && (me.scopes?.includes(scope) ?? true)
 const address = () => location.hash.slice(1) || "/"
 
@@ -85,7 +86,7 @@ async function show({ message, focus, isNew, isReturn } = {}) {
   $("#view").removeAttribute("aria-busy")
   const written = entered === document.activeElement ? cursor(entered) : null
   if (shown.content) {
-    document.title = shown.title
+    document.title = `${shown.title} · ${board}`
     $("#view").replaceChildren(...element("div", {}, shown.way, element("h1", { tabindex: "-1", dir: "auto" }, shown.title), shown.content).childNodes)
   }
   $("#status").className = message ? "" : "visually-hidden"
@@ -106,11 +107,13 @@ async function show({ message, focus, isNew, isReturn } = {}) {
 function failed(error) {
   const again = error.code === "offline" && button("Try again", () => show({ isNew: true }))
   const isMissing = error.status === 404
-  const text = isMissing ? "There is no such page, or you may not see it." : error.message
-  const alert = element("p", { class: "alert", role: "alert" }, text, " ", again)
+  const needsToken = error.status === 401 && !token
+  const text = isMissing ? "There is no such page, or you may not see it." : needsToken ? "This page needs a token of your own." : error.message
+  const alert = element("p", { class: "alert", role: "alert" }, text, " ", again || needsToken && howToGetToken())
   $("#view > .alert[role]")?.remove()
   if (!again || !$("#view h1")) {
-    const request = error.requestId && element("small", {}, `Request ${error.requestId}`)
+    const cause = error.status >= 500 && ". With this number, the operator of the board finds the cause in the log."
+    const request = error.requestId && !needsToken && element("small", {}, `Request ${error.requestId}`, cause)
     return { title: isMissing ? "Not found" : "This cannot be shown", way: way(null), content: [alert, request] }
   }
   $("#view").prepend(alert)
@@ -144,13 +147,23 @@ function keepToken(value, caller) {
   const name = element("strong", {}, caller?.owner.userId ? member(caller.owner) : caller?.owner.username ?? "")
   const scopes = caller?.scopes && [" · ", count(caller.scopes.length, "scope")]
   const messages = caller?.scopes?.includes("messages:read") &&
-    [" · ", link("/messages", caller.unreadMessages ? `Messages (${caller.unreadMessages})` : "Messages")]
+    [" · ", link("/messages", messagesOf(caller))]
   const parts = caller ? [name, scopes, messages, " ", button("Remove token", () => forget())] : []
   $("#who").replaceChildren(...parts.flat().filter(Boolean))
   $("#who").hidden = !caller
   $("#access").hidden = $("#intro").hidden = !!caller
   refuse("")
   if (caller) $("#token").value = ""
+}
+
+const messagesOf = ({ unreadMessages }) => unreadMessages ? `Messages (${unreadMessages})` : "Messages"
+
+/// Counts the unread messages again, for the link to them.
+async function countUnread() {
+  const counted = token
+  const caller = await call("getMe", "/me").catch(() => null)
+  const shown = $("#who a[href='#/messages']")
+  if (caller && counted === token && shown) shown.textContent = messagesOf(caller)
 }
 
 /// Marks the field of the token with an error, or removes the mark.
@@ -192,8 +205,16 @@ $(".skip").addEventListener("click", (event) => {
 })
 $("#drawer").addEventListener("click", () => setDrawer(!$("#api").classList.contains("open")))
 for (const start of document.querySelectorAll("header a[href='/']")) start.href = "#/"
+window.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape" || !$("#api").classList.contains("open")) return
+  const isInside = $("#api").contains(document.activeElement)
+  setDrawer(false)
+  if (isInside) $("#drawer").focus()
+})
 window.addEventListener("hashchange", () => {
   setDrawer(false)
+  // The words of a search are those of the results that are shown.
+  if ($("#q") !== document.activeElement) $("#q").value = ""
   leave()
   show({ isNew: true, isReturn: !!entry() })
 })
@@ -205,6 +226,6 @@ document.addEventListener("click", ({ target }) => {
   if (target.closest?.("a")?.getAttribute("href") === `#${address()}`) show({ isNew: true })
 })
 
-$("#tools").hidden = $("#api").hidden = false
+$("#api").hidden = false
 $("#intro").hidden = !!token
 show({ isReturn: !!entry() })

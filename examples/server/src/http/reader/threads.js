@@ -44,6 +44,8 @@ async function loadPresentPosts(path, target, params) {
   }
 }
 
+const repliesOf = ({ replyCount }) => count(replyCount, "reply", "replies")
+
 async function showThread(id, target, params) {
   const path = encoded`/threads/${id}`
   const known = forums.length > 0 || loadForums().catch(() => null)
@@ -67,10 +69,11 @@ async function showThread(id, target, params) {
     focus: focused && `#post-${CSS.escape(focused)}`,
     content: [
       facts(stateBadge(thread.state), thread.pinned && badge("pinned"), thread.locked && badge("locked"),
-        `${count(thread.replyCount, "reply", "replies")} `, newest(thread),
+        element("span", { id: "replies" }, repliesOf(thread)), " ", newest(thread),
         page.posts.length > 0 && !isStart && ` · posts #${first.number} to #${last.number}`, subscription("thread", id)),
       page.isAbsent && element("p", { class: "alert" }, "This post is no longer there. These are the newest posts of the thread."),
-      thread.pollId && later(call("getPoll", `${path}/poll`), (poll) => hasFirst ? showPoll(poll) : folded(`Poll: ${poll.question}`, showPoll(poll))),
+      thread.pollId && later(call("getPoll", `${path}/poll`), (poll) => hasFirst ? showPoll(poll) : folded(`Poll: ${poll.question}`, showPoll(poll)),
+        hasFirst ? element("div", { class: "poll" }) : undefined),
       page.earlier && links(),
       items.length ? element("ol", { class: "items" }, items) : element("p", { class: "empty" }, "No posts here."),
       links(),
@@ -125,6 +128,7 @@ function replyForm(path) {
     inReplyTo.value = answered.value = ""
     keep(created)
     show()
+    created.elements.body.focus()
   })
   const show = () => line.replaceChildren(...answered.value ? [answered.value, " ", remove] : [])
   // `reset` does not change hidden fields.
@@ -150,13 +154,16 @@ function actions(shown, path, post, item) {
       announce("Saved")
     }
   }, draft))
-  if (edit) edit.open = !!drafts.get(draft)
   const remove = canDelete && form("Delete this post", [], async () => {
     await call("deletePost", path)
     return (focus) => {
       if (postId === shown.thread.firstPostId) return open(encoded`/forums/${shown.thread.forumId}`, "Deleted")
-      item().remove()
-      focus($("#view h1"))
+      const removed = item()
+      const neighbour = removed.previousElementSibling ?? removed.nextElementSibling
+      removed.remove()
+      if (post.state === "visible") shown.thread.replyCount--
+      $("#replies").textContent = repliesOf(shown.thread)
+      focus(neighbour ?? $("#view h1"))
       announce("Deleted")
     }
   })
