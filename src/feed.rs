@@ -17,13 +17,17 @@ use crate::operation::{
     Render, RenderContext, Tag, deserialize,
 };
 use crate::scope::Scope;
-use crate::store::{FeedEntry, FeedPosition, FeedStore, WebhookStores};
+use crate::store::{FeedEntry, FeedPosition, FeedStore, FoundInFeed, WebhookStores};
 use crate::webhook::{AnyEventData, Topic, TopicSet, concerns, example_event};
 
 /// Largest number of events that one request reads.
 const MAX_READ: u32 = 1000;
 
-const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send the `event` of the last item as `after`, and repeat this while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains what an endpoint of the token's owner would receive now; `message.sent` must be named in `topics`. A page can have fewer items than `limit`, or none, and a `next`.\n\nAn `after` that is older than the events that the board keeps is a 400 with the header `x-error-reason: position_expired`: read the lists again, and begin with `since`, the time before that.";
+/// Description of the group. `{seconds}` is the retention.
+const DESCRIPTION: &str = include_str!("feed.md");
+
+/// Description of the operation. `{retention}` is the retention, and `{topics}` are the topics of the board.
+const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send `next` as `after`; if `next` is null, the `event` of the last item that you have. Repeat this at once while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains the events that the caller may see now: of messages and ratings, only the caller's own, and `message.sent` only if `topics` names it. A page reads at most 1,000 events, so it can have fewer items than `limit`, or none, and a `next`. The topics are {topics}.\n\nThe board keeps events for {retention}. An `after` that is older is a 400 with the reason `position_expired`: read the lists again. An older `since` is no error, and the events that are not kept are missing. So a client that has only a time, because `next` has always been null, sends as `since` a time ten minutes before its last successful request, and reads the lists again if that is more than {retention} ago.";
 
 /// Returns the operation `GET /x/events`, which lists the events of a board: the feed.
 ///
@@ -56,18 +60,35 @@ pub fn event_feed(
     retention: Duration,
     environment: &Environment,
 ) -> Operation {
+    let topics = environment.topics();
+    let names: Vec<_> = topics.iter().map(|topic| format!("`{}`", topic.as_str())).collect();
+    let notes =
+        NOTES.replace("{retention}", &describe(retention)).replace("{topics}", &names.join(", "));
+    let description = DESCRIPTION
+        .replace("{retention}", &describe(retention))
+        .replace("{seconds}", &retention.as_secs().to_string());
     let feed =
         EventFeed { store: Arc::clone(&stores.feed), retention, environment: environment.clone() };
     Operation::get("/x/events", "listEvents", Scope::POSTS_READ)
-        .tag(Tag::new("events", include_str!("feed.md")))
+        .tag(Tag { name: "events", description: description.into() })
         .summary("Lists the events of the board.")
-        .notes(NOTES)
+        .notes(notes)
         .cost(2)
         .ok(
             &Arc::new(feed),
             |feed, reader: &MemberCaller, (), query: FeedQuery| Box::pin(feed.page(reader, query)),
             EventPage::example,
         )
+}
+
+/// Returns the retention in the largest unit that divides it: hours, minutes or seconds.
+fn describe(retention: Duration) -> String {
+    let seconds = retention.as_secs();
+    let units = [(3600, "hour", "hours"), (60, "minute", "minutes")];
+    let unit = units.into_iter().find(|(length, ..)| seconds.is_multiple_of(*length));
+    let (length, one, many) = unit.unwrap_or((1, "second", "seconds"));
+    let count = seconds / length;
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 struct EventFeed {
@@ -84,7 +105,7 @@ struct FeedParams {
     #[schemars(transform = remove_examples)]
     after: Option<EventId>,
     /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
-    /// the position of the latest event.
+    /// the position of the latest event; null if the board keeps no event.
     #[schemars(transform = remove_examples)]
     since: Option<Timestamp>,
     /// Topics, separated by commas. `*` is all topics except `message.sent`. Default: `*`.
@@ -180,7 +201,7 @@ impl JsonSchema for EventPage {
                     "items": generator.subschema_for::<FeedEvent>(),
                 },
                 "next": {
-                    "description": "Position from which the next page goes on, to be sent as `after`; null if no event follows.",
+                    "description": "Position from which the next page goes on, to be sent as `after`. Null if no event follows the last item, or if a page without items has passed no event.",
                     "anyOf": [id, { "type": "null" }],
                 },
             },
@@ -215,17 +236,15 @@ impl EventFeed {
         };
         let since = since.map(|since| since.saturating_sub(self.since_overlap()));
         let start = match (after, since) {
-            (Some(after), _) => self.position(&after).await?,
-            (None, Some(since)) => {
-                self.store.last_before(since).await?.unwrap_or(FeedPosition::START)
-            }
-            (None, None) => {
-                let latest = self.store.latest(reader.user_id(), MAX_READ).await?;
-                let next = latest.into_iter().find(is_visible).map(|entry| entry.id);
-                return Ok(EventPage { items: Vec::new(), next });
-            }
+            (Some(after), _) => Some(self.position(&after).await?),
+            (None, Some(since)) => self.start(since).await?,
+            (None, None) => return self.latest(reader).await,
+        };
+        let Some(start) = start else {
+            return Ok(EventPage { items: Vec::new(), next: None });
         };
         let read = self.store.read(start, reader.user_id(), MAX_READ).await?;
+        let passed = read.entries.last().map(|entry| entry.id.clone());
         let mut chosen: Vec<FeedEntry> = Vec::new();
         let mut size = 0;
         let mut is_full = false;
@@ -250,7 +269,22 @@ impl EventFeed {
                 items.push(RawValue::from_string(body).or_internal()?);
             }
         }
-        Ok(EventPage { items, next: last_chosen.or(read.next) })
+        // A client without an item goes on from the events that it cannot see.
+        let passed = passed.filter(|_| items.is_empty());
+        Ok(EventPage { items, next: last_chosen.or(read.next).or(passed) })
+    }
+
+    /// Returns the page of a client that begins now. Its position is that of the latest event, whether the caller may see the
+    /// event or not: so it is valid for as long as possible.
+    async fn latest(&self, reader: &MemberCaller) -> BoardResult<EventPage> {
+        let latest = self.store.latest(reader.user_id(), 1).await?;
+        let mut next = latest.into_iter().next().map(|entry| entry.id);
+        if let Some(event) = &next
+            && self.find(event).await?.is_none()
+        {
+            next = None;
+        }
+        Ok(EventPage { items: Vec::new(), next })
     }
 
     fn parse_topics(&self, text: Option<&str>) -> BoardResult<TopicSet> {
@@ -265,17 +299,42 @@ impl EventFeed {
         self.environment.since_overlap.max(self.environment.thread_since_overlap)
     }
 
-    /// Returns the position of an event that the retention includes. An event that a clock that is ahead fanned out is not
-    /// older than the retention.
+    /// Returns the time since which the events that were fanned out are kept.
+    fn kept_since(&self) -> Timestamp {
+        self.environment.clock.now().saturating_sub(self.retention)
+    }
+
+    /// Returns the position at which a page with the events since a time begins; `None` if no event is kept. The page has no
+    /// event that is older than the retention, because it is no position.
+    async fn start(&self, since: Timestamp) -> BoardResult<Option<FeedPosition>> {
+        let kept_since = self.kept_since();
+        let start = self.store.last_before(since).await?.unwrap_or(FeedPosition::START);
+        if since >= kept_since {
+            return Ok(Some(start));
+        }
+        let first = self.store.first_kept(kept_since).await?;
+        Ok(first.map(|first| start.max(first.before())))
+    }
+
     async fn position(&self, event: &EventId) -> BoardResult<FeedPosition> {
-        let kept_since = self.environment.clock.now().saturating_sub(self.retention);
-        let found = self.store.find(event).await?;
-        found
-            .filter(|found| found.fanned_out_at.is_none_or(|time| time >= kept_since))
-            .map(|found| found.position)
-            .ok_or_else(|| {
-                BoardError::invalid_parameter("after", Expected::EVENT.as_str())
-                    .with_reason("position_expired")
-            })
+        self.find(event).await?.ok_or_else(|| {
+            BoardError::invalid_parameter("after", Expected::EVENT.as_str())
+                .with_reason("position_expired")
+        })
+    }
+
+    /// Returns the position of an event; `None` if the event, and all before it, are older than the retention. An event that a
+    /// clock that is ahead fanned out is not older than the retention.
+    async fn find(&self, event: &EventId) -> BoardResult<Option<FeedPosition>> {
+        let kept_since = self.kept_since();
+        let Some(FoundInFeed { position, fanned_out_at }) = self.store.find(event).await? else {
+            return Ok(None);
+        };
+        if fanned_out_at.is_none_or(|time| time >= kept_since) {
+            return Ok(Some(position));
+        }
+        // Events can be fanned out in another order than that of the feed.
+        let first = self.store.first_kept(kept_since).await?;
+        Ok(first.filter(|first| *first <= position).map(|_| position))
     }
 }

@@ -17,7 +17,8 @@ pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 pub(super) const SOURCE_BODIES: (&str, &str) = ("body", "source");
 
 /// Sentence on further items, in the description of the tool of a list.
-const PAGING: &str = "To continue, call the tool again with `next` of the result as `after`; `next` is null on the last page.";
+const PAGING: &str =
+    "To continue, call the tool again with `next` of the result as `after`, until `next` is null.";
 
 /// A tool, and the operation that it calls.
 #[derive(Debug)]
@@ -119,7 +120,7 @@ fn prefer_source(input: &mut Value) -> bool {
 }
 
 fn description(spec: &OperationSpec, is_list: bool) -> String {
-    let parts = [spec.summary, spec.notes, if is_list { PAGING } else { "" }]
+    let parts = [spec.summary, &*spec.notes, if is_list { PAGING } else { "" }]
         .into_iter()
         .filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")

@@ -35,7 +35,7 @@ impl Expected {
     pub(crate) const TEXT: Self = Self("text");
     pub(crate) const TEXT_WITHOUT_NUL_OR_BOM: Self = Self("text without U+0000 or a byte-order mark");
     pub(crate) const TIMESTAMP: Self = Self("an RFC 3339 time, for example 2026-01-31T12:00:00Z");
-    pub(crate) const TOPICS: Self = Self("* or topics, separated by commas");
+    pub(crate) const TOPICS: Self = Self("* or topics of the board, separated by commas");
     pub(crate) const USER_REF: Self = Self("a userId or @username");
     pub(crate) const WHOLE_NUMBER: Self = Self("a whole number");
     pub(crate) const WHOLE_SURROGATE_PAIRS: Self = Self("texts without half of a surrogate pair");

@@ -1,5 +1,6 @@
 //! Builder of an operation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
@@ -71,7 +72,7 @@ impl OperationBuilder {
             id,
             tag: Tag::new("board", "Operations of this board."),
             summary: "",
-            notes: "",
+            notes: Cow::Borrowed(""),
             example_note: "",
             scope,
             cost: 1,
@@ -99,8 +100,8 @@ impl OperationBuilder {
     }
 
     /// Sets a further description in Markdown.
-    pub fn notes(self, notes: &'static str) -> Self {
-        Self(OperationSpec { notes, ..self.0 })
+    pub fn notes(self, notes: impl Into<Cow<'static, str>>) -> Self {
+        Self(OperationSpec { notes: notes.into(), ..self.0 })
     }
 
     /// Sets a note at the examples of requests.

@@ -115,7 +115,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::COMPLETE_BODY.as_str(), "ein vollständiger Inhalt"),
     (Expected::COMPLETE_BODY_IN_TIME.as_str(), "ein vollständiger Inhalt vor Ablauf des Zeitlimits"),
     (Expected::EVENT.as_str(), "ein Ereignis, das das Board noch aufbewahrt"),
-    (Expected::TOPICS.as_str(), "* oder durch Kommas getrennte Topics"),
+    (Expected::TOPICS.as_str(), "* oder durch Kommas getrennte Topics des Boards"),
     (Expected::CURSOR.as_str(), "ein Cursor, den diese Liste zurückgegeben hat"),
     (Expected::DATE_RANGE.as_str(), "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01"),
     (Expected::FEWER_VALUES.as_str(), "höchstens 10.000 JSON-Werte"),

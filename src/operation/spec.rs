@@ -1,5 +1,7 @@
 //! Descriptions of operations.
 
+use std::borrow::Cow;
+
 use http::Method;
 
 use crate::model::ErrorCode;
@@ -18,7 +20,7 @@ pub(crate) struct OperationSpec {
     pub(crate) tag: Tag,
     pub(crate) summary: &'static str,
     /// Further description for the OpenAPI document; may be empty.
-    pub(crate) notes: &'static str,
+    pub(crate) notes: Cow<'static, str>,
     /// Note at the examples of requests; may be empty.
     pub(crate) example_note: &'static str,
     /// The scope that a token needs.
@@ -51,16 +53,16 @@ impl OperationSpec {
 }
 
 /// Group of operations in the OpenAPI document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
     pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
+    pub(crate) description: Cow<'static, str>,
 }
 
 impl Tag {
     /// Creates a tag. Operations with the same name must have the same description.
     pub const fn new(name: &'static str, description: &'static str) -> Self {
-        Self { name, description }
+        Self { name, description: Cow::Borrowed(description) }
     }
 }
 

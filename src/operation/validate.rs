@@ -45,7 +45,7 @@ pub(crate) fn validate(
                 return Err(invalid(operation, &expected));
             }
         }
-        if *tags.entry(spec.tag.name).or_insert(spec.tag) != spec.tag {
+        if *tags.entry(spec.tag.name).or_insert(&spec.tag) != &spec.tag {
             let expected = "the same description of its tag in all operations";
             return Err(invalid(operation, expected));
         }

@@ -24,6 +24,11 @@ pub struct FeedPosition {
 impl FeedPosition {
     /// The position before all events.
     pub const START: Self = Self { position: i64::MIN, number: i64::MIN };
+
+    /// Returns a position before this one and after all earlier events.
+    pub(crate) const fn before(self) -> Self {
+        Self { position: self.position, number: self.number.saturating_sub(1) }
+    }
 }
 
 /// A stored event of the feed.
@@ -80,6 +85,12 @@ pub trait FeedStore: Send + Sync + 'static {
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
+
+    /// Returns the position of the first event that was not fanned out before `time`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    async fn first_kept(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
 
     /// Returns up to `limit` events after a position, in order.
     ///

@@ -365,6 +365,7 @@ intercepted! {
     feed: FeedStore {
         find(id: &EventId) -> Option<FoundInFeed>: (id.clone()) => (id);
         last_before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
+        first_kept(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
         read(after: FeedPosition, reader: &UserId, limit: u32) -> FeedRead:
             (after, reader.clone(), limit) => (*after, reader, *limit);
         latest(reader: &UserId, limit: u32) -> Vec<FeedEntry>: (reader.clone(), limit) => (reader, *limit);

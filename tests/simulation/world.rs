@@ -668,8 +668,12 @@ impl World {
                     let ids: Vec<_> =
                         items.map(|item| item["event"].as_str().unwrap().to_owned()).collect();
                     let next = body["next"].as_str().map(str::to_owned);
+                    let positions = ids.last().into_iter().chain(&next);
+                    for position in positions {
+                        journal.read_position(position, false, sent_at, scheduler.now(), retention);
+                    }
                     reader.is_complete = next.is_none();
-                    reader.after = ids.last().cloned().or(next).or(after);
+                    reader.after = next.or(ids.last().cloned()).or(after);
                     reader.items.extend(ids);
                 }
             }),

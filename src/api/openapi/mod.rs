@@ -126,13 +126,14 @@ fn security_scheme(settings: &ApiSettings, environment: &Environment, scopes: &S
 
 /// Returns the tags in the order of their first operation.
 fn tags(operations: &[Operation]) -> Vec<Value> {
-    let mut tags: Vec<Tag> = Vec::new();
-    for tag in operations.iter().map(|operation| operation.spec.tag) {
+    let mut tags: Vec<&Tag> = Vec::new();
+    for tag in operations.iter().map(|operation| &operation.spec.tag) {
         if !tags.contains(&tag) {
             tags.push(tag);
         }
     }
-    tags.push(webhooks::TAG);
+    let webhooks = webhooks::TAG;
+    tags.push(&webhooks);
     tags.iter().map(|tag| json!({ "name": tag.name, "description": tag.description })).collect()
 }
 

@@ -93,7 +93,7 @@ fn description(
     let rule = if needs_token { with_token } else { without_token };
     let rules = format!("{rule} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(field_scope, scopes);
-    let parts = [*notes, &rules, &field];
+    let parts = [&**notes, &rules, &field];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 

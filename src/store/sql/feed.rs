@@ -16,6 +16,11 @@ const LAST_BEFORE: &str = "
     SELECT position, number FROM forum_api_events WHERE in_feed AND occurred_at < ?1
     ORDER BY occurred_at DESC, number DESC LIMIT 1";
 
+/// The expression hides the condition from the planner, which otherwise can prefer an index of another order.
+const FIRST_KEPT: &str = "
+    SELECT position, number FROM forum_api_events WHERE in_feed AND coalesce(fanned_out_at >= ?1, TRUE)
+    ORDER BY position, number LIMIT 1";
+
 /// The parties of a message or a rating are in the body. A body without the id of the reader is not read.
 const COLUMNS: &str = "
     SELECT
@@ -38,6 +43,10 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
 
     async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
         self.first(Statement::new(LAST_BEFORE, [time.into()]), read_position).await
+    }
+
+    async fn first_kept(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
+        self.first(Statement::new(FIRST_KEPT, [time.into()]), read_position).await
     }
 
     async fn read(

@@ -1,7 +1,7 @@
 //! The feed of events of a server.
 
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use crate::faults::call_tool;
 use crate::prelude::*;
@@ -73,7 +73,7 @@ def of_board():
     return view(threads, [post for thread in threads for post in read(f"/threads/{thread['threadId']}/posts")])
 
 
-begin()
+update()
 print("begun", flush=True)
 for _ in sys.stdin:
     deadline = time.monotonic() + 30
@@ -85,35 +85,62 @@ for _ in sys.stdin:
     print("equal" if found == expected else f"{found} is not {expected}", flush=True)
 "#;
 
+/// The program of the reference page, which keeps a copy.
+struct BoardCopy {
+    child: Child,
+    input: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl BoardCopy {
+    fn begin(server: &Server, token: &str) -> Self {
+        let document = get(&server.api_url("/openapi.json")).json();
+        let tags = document["tags"].as_array().unwrap();
+        let tag = tags.iter().find(|tag| tag["name"] == "events").unwrap();
+        let description = tag["description"].as_str().unwrap();
+        let (_, program) = description.split_once("```python\n").unwrap();
+        let (program, _) = program.split_once("```").unwrap();
+        let mut child = Command::new("python3")
+            .args(["-c", &format!("{program}{COMPARE}")])
+            .env("API", server.api_url(""))
+            .env("TOKEN", token)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let input = child.stdin.take().unwrap();
+        let mut copy = Self { child, input, lines };
+        copy.expect("begun");
+        copy
+    }
+
+    fn expect(&mut self, line: &str) {
+        assert_eq!(self.lines.next().unwrap().unwrap(), line);
+    }
+
+    /// Brings the copy up to date, and compares it with the board.
+    fn compare(&mut self) {
+        writeln!(self.input).unwrap();
+        self.expect("equal");
+    }
+
+    fn end(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
 /// The program of the reference page, while members write, edit, delete and vote, and operators approve, restore, lock and
 /// erase.
 #[test]
 fn a_copy_that_the_published_program_keeps_equals_the_board() {
     let server = Server::new(&["--token-budget", "1000000"]);
     server.remove_post_limits();
-    let document = get(&server.api_url("/openapi.json")).json();
-    let tags = document["tags"].as_array().unwrap();
-    let tag = tags.iter().find(|tag| tag["name"] == "events").unwrap();
-    let description = tag["description"].as_str().unwrap();
-    let (_, program) = description.split_once("```python\n").unwrap();
-    let (program, _) = program.split_once("```").unwrap();
     let [alice, bob, moderator, newbie] =
         ["alice", "bob", "mod", "newbie"].map(|name| server.token(name));
-    let mut child = Command::new("python3")
-        .args(["-c", &format!("{program}{COMPARE}")])
-        .env("API", server.api_url(""))
-        .env("TOKEN", &alice)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut input = child.stdin.take().unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "begun");
-    let mut compare = || {
-        writeln!(input).unwrap();
-        assert_eq!(lines.next().unwrap().unwrap(), "equal");
-    };
+    let mut copy = BoardCopy::begin(&server, &alice);
+    let mut compare = || copy.compare();
     let text = |value: &Value, name: &str| value[name].as_str().unwrap().to_owned();
     for round in 0..4 {
         let new = json!({ "title": format!("Copied {round}"), "body": "First." });
@@ -150,8 +177,33 @@ fn a_copy_that_the_published_program_keeps_equals_the_board() {
     compare();
     server.run_ok("member erase bob --posts --yes");
     compare();
-    drop(input);
-    assert!(child.wait().unwrap().success());
+    copy.end();
+}
+
+/// The time without an event is longer than the retention.
+#[test]
+fn a_copy_of_a_quiet_board_misses_no_event() {
+    let server = Server::new(&["--event-retention", "0.0005", "--token-budget", "1000000"]);
+    server.remove_post_limits();
+    let alice = server.token("alice");
+    let mut copy = BoardCopy::begin(&server, &alice);
+    for _ in 0..2 {
+        let posted = server.post(&alice, "/threads/1/posts", &json!({ "body": "Quiet." }));
+        assert_eq!(posted.status, 201, "{posted:?}");
+        thread::sleep(Duration::from_secs(3));
+        copy.compare();
+    }
+    copy.end();
+}
+
+/// The budget ends before all lists are read, more than once.
+#[test]
+fn a_copy_is_complete_although_the_budget_is_used_up() {
+    let server = Server::new(&["--token-budget", "10", "--window", "1"]);
+    let alice = server.token("alice");
+    let mut copy = BoardCopy::begin(&server, &alice);
+    copy.compare();
+    copy.end();
 }
 
 #[test]

@@ -158,6 +158,24 @@ store_rules! {
         Ok(())
     }
 
+    /// The first event that is kept since a time is the first one that is not fanned out, or was fanned out at that time or
+    /// later.
+    async fn the_first_kept_event_was_not_fanned_out_before(fixture: &StoreFixture) -> TestResult {
+        let feed = &fixture.webhooks.feed;
+        check_eq!(feed.first_kept(instant(0)).await?, None)?;
+        for number in 1..=4 {
+            insert(fixture, &event(number)?).await?;
+        }
+        for (number, now) in [(1, 10), (2, 30), (3, 20)] {
+            fan_out_into_feed(fixture, number, now).await?;
+        }
+        for (time, expected) in [(10, 1), (11, 2), (30, 2), (31, 4)] {
+            let position = feed.find(&event(expected)?.id).await?.map(|found| found.position);
+            check_eq!(feed.first_kept(instant(time)).await?, position, "at {time}")?;
+        }
+        Ok(())
+    }
+
     /// A reader that goes on from its last event, while others write, misses no event and gets none twice.
     async fn a_reader_gets_each_event_of_concurrent_writers_once(fixture: &StoreFixture) -> TestResult {
         const WRITERS: u64 = 8;
