@@ -17,6 +17,7 @@ use super::response::{PageResult, PanelError, PanelResult};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, QueueStats, ResponseFilter};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
+use crate::webhook_admin::AwaitedAttempt;
 
 /// Deliveries per page.
 const PAGE_SIZE: u32 = 50;
@@ -28,7 +29,7 @@ const MAX_OPTION_LEN: usize = 60;
 /// because no index contains the responses.
 const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
 
-/// Longest time for which a page waits for the result of an attempt.
+/// Longest time for which a page waits until a worker has sent a delivery.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -313,7 +314,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
     let stored = webhooks.outbox.find(&delivery.event_id).await?;
     let request_id = stored.as_ref().and_then(|event| event.request_id.as_deref());
-    let next = next_attempt(context, &delivery, endpoint.as_ref());
+    let next = if webhooks.deliveries.is_sending(&delivery.id, context.now).await? {
+        html! { "being sent" }
+    } else {
+        next_attempt(context, &delivery, endpoint.as_ref())
+    };
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
     let id = &delivery.id;
@@ -383,10 +388,15 @@ pub(super) async fn show_result(
 ) -> PageResult {
     let admin = context.webhook_admin()?;
     // The redirect must be sent within the timeout of the request.
-    let limit = RESULT_TIMEOUT.min(context.panel.settings.request_timeout / 2);
-    let flash = match admin.wait_for_attempt(id, previous, limit).await? {
-        Some(_) => "attempted",
-        None => "queued",
+    let longest = context.panel.settings.request_timeout / 2;
+    let limit = RESULT_TIMEOUT.min(longest);
+    let flash = match admin.wait_for_attempt(id, previous, limit, longest - limit).await? {
+        AwaitedAttempt::Ended(_) => "attempted",
+        AwaitedAttempt::Sending => "sending",
+        AwaitedAttempt::Waiting => "queued",
+        AwaitedAttempt::Removed => {
+            return context.redirect_with_flash("/deliveries", "delivery-removed");
+        }
     };
     context.redirect_with_flash(&format!("/deliveries/{id}"), flash)
 }
@@ -403,9 +413,12 @@ fn result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecor
     });
     html! {
         @match state {
-            _ if !matches!(done, "attempted" | "queued") => {}
+            _ if !matches!(done, "attempted" | "queued" | "sending") => {}
             DeliveryState::Delivered => p.notice role="status" { (what) " delivered. " (reason.unwrap_or_default()) }
             DeliveryState::Withheld => p.alert role="alert" { (what) " not sent. " (WITHHELD) }
+            _ if done == "sending" && state.is_pending() => p.notice.waiting role="status" {
+                (what) " is being sent. There is no result yet. Reload this page to see it."
+            }
             _ if done == "queued" && state.is_pending() => p.notice.waiting role="status" {
                 (what) " queued. There is no result yet. Reload this page to see it."
             }

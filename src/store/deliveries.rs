@@ -470,6 +470,12 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// See [`WebhookStores::find_delivery`](super::WebhookStores::find_delivery).
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
+    /// Returns `true` if a worker is sending the delivery: it has begun an attempt, and its lease has not expired at `now`.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    async fn is_sending(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
+
     /// See [`WebhookStores::list_deliveries`](super::WebhookStores::list_deliveries).
     async fn list(
         &self,

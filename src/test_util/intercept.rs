@@ -421,6 +421,7 @@ intercepted! {
         purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (state, before, limit, audit.clone()) => (*state, *before, *limit, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
+        is_sending(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);
         list(filter: &DeliveryFilter) -> Vec<(Delivery, Option<AttemptRecord>)>: (filter.clone()) => (filter);
         count_dead(endpoint: Option<&EndpointId>) -> u64: (endpoint.cloned()) => (endpoint.as_ref());
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);

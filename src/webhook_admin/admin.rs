@@ -87,6 +87,20 @@ pub struct AttemptReport {
     pub last: Option<AttemptRecord>,
 }
 
+/// What [`WebhookAdmin::wait_for_attempt`] has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AwaitedAttempt {
+    /// The attempt has ended.
+    Ended(AttemptReport),
+    /// A worker is sending the delivery.
+    Sending,
+    /// The delivery waits, for example because no worker runs or the endpoint is busy.
+    Waiting,
+    /// The delivery was removed.
+    Removed,
+}
+
 impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.last.as_ref().map_or_else(String::new, AttemptRecord::result);
@@ -465,9 +479,11 @@ impl WebhookAdmin {
         Err(WebhookAdminError::EndpointDisabled)
     }
 
-    /// Waits for the next attempt of a delivery, at most for `limit`. `previous` is the last attempt before the delivery
-    /// was sent again; `None` for a [`ping`](Self::ping) or an [`example`](Self::example). Returns `None` if there was
-    /// no attempt, for example because no worker runs or the endpoint is busy, or if the delivery was removed.
+    /// Waits for the next attempt of a delivery. `previous` is the last attempt before the delivery was sent again; `None`
+    /// for a [`ping`](Self::ping) or an [`example`](Self::example).
+    ///
+    /// Waits at most for `limit` until a worker has sent the delivery. If a worker is sending it then, waits at most for
+    /// `sending_limit` longer.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
@@ -476,20 +492,49 @@ impl WebhookAdmin {
         id: &DeliveryId,
         previous: Option<&AttemptRecord>,
         limit: Duration,
-    ) -> AdminResult<Option<AttemptReport>> {
+        sending_limit: Duration,
+    ) -> AdminResult<AwaitedAttempt> {
         let runtime = &*self.environment.runtime;
-        let wait = async {
-            while let Some((delivery, attempts)) = self.webhooks.deliveries.find(id).await? {
-                let last = attempts.into_iter().next_back();
-                let state = delivery.progress.state;
-                if !state.is_pending() || last.as_ref() != previous {
-                    return Ok(Some(AttemptReport { state, last }));
-                }
-                runtime.sleep(RESULT_POLL_INTERVAL).await;
+        if let Some(ended) = timeout(runtime, limit, self.ended(id, previous)).await {
+            return ended;
+        }
+        let now = self.environment.clock.now();
+        if !self.webhooks.deliveries.is_sending(id, now).await? {
+            // The attempt can have ended after the time limit.
+            let ended = self.attempted(id, previous).await?;
+            return Ok(ended.unwrap_or(AwaitedAttempt::Waiting));
+        }
+        let ended = timeout(runtime, sending_limit, self.ended(id, previous)).await;
+        ended.unwrap_or(Ok(AwaitedAttempt::Sending))
+    }
+
+    /// Waits until the delivery was attempted or removed.
+    async fn ended(
+        &self,
+        id: &DeliveryId,
+        previous: Option<&AttemptRecord>,
+    ) -> AdminResult<AwaitedAttempt> {
+        loop {
+            if let Some(ended) = self.attempted(id, previous).await? {
+                return Ok(ended);
             }
-            Ok(None)
+            self.environment.runtime.sleep(RESULT_POLL_INTERVAL).await;
+        }
+    }
+
+    /// Returns the result of the attempt after `previous`; `None` if there is none yet.
+    async fn attempted(
+        &self,
+        id: &DeliveryId,
+        previous: Option<&AttemptRecord>,
+    ) -> AdminResult<Option<AwaitedAttempt>> {
+        let Some((delivery, attempts)) = self.webhooks.deliveries.find(id).await? else {
+            return Ok(Some(AwaitedAttempt::Removed));
         };
-        timeout(runtime, limit, wait).await.unwrap_or(Ok(None))
+        let last = attempts.into_iter().next_back();
+        let state = delivery.progress.state;
+        let has_ended = !state.is_pending() || last.as_ref() != previous;
+        Ok(has_ended.then_some(AwaitedAttempt::Ended(AttemptReport { state, last })))
     }
 
     /// Removes an endpoint with its deliveries, even if the store cannot decode it.

@@ -3,6 +3,8 @@
 mod admin;
 mod error;
 
-pub use admin::{AttemptReport, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+pub use admin::{
+    AttemptReport, AwaitedAttempt, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin,
+};
 pub(crate) use error::AdminResult;
 pub use error::WebhookAdminError;

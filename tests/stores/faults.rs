@@ -122,6 +122,7 @@ fn faults() -> Vec<Fault> {
     ("an event loses its forum", arguments("outbox.insert", |(event,): &mut (Event,)| event.forum_id = None), "outbox::inserted_events_are_pending_unchanged"),
     ("the feed is reversed", result("feed.read", |read: &mut FeedRead| read.entries.reverse()), "feed::events_are_read_in_the_order_of_their_inserts"),
     ("an event of the feed is kept without end", arguments("feed.first_kept", |(time,): &mut (Timestamp,)| *time = Timestamp::from_millis(i64::MIN)), "feed::the_first_kept_event_was_not_fanned_out_before"),
+    ("a delivery is never being sent", result("deliveries.is_sending", |is_sending: &mut bool| *is_sending = false), "leases::a_delivery_is_being_sent_during_its_attempt"),
     ("a sweep removes nothing", arguments("feed.sweep", |(_, _, limit): &mut (Timestamp, Timestamp, u32)| *limit = 0), "feed::a_sweep_removes_events_from_the_beginning"),
     ("a long body is truncated", arguments("outbox.insert", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::inserted_events_are_pending_unchanged"),
     ("pending events are returned newest first", result("outbox.pending", |events: &mut Vec<Event>| events.reverse()), "outbox::the_oldest_pending_events_come_first"),

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
 use forum_api::store::{AuditFilter, DeliveryFilter, Settlement, WebhookStores};
-use forum_api::test_util::{Intervention, StoreInterceptor, claim_request, stores_in_memory};
+use forum_api::test_util::{
+    Intervention, StoreInterceptor, attempt_record, claim_request, stores_in_memory,
+};
 use forum_api::webhook::{DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic};
-use forum_api::webhook_admin::{EndpointUpdate, NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::{
+    AwaitedAttempt, EndpointUpdate, NewEndpoint, WebhookAdmin, WebhookAdminError,
+};
 use tokio::sync::Barrier;
 
 use crate::sample::{after, secret};
@@ -279,6 +284,37 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
         let refused = admin.example(&id, unknown).await;
         assert!(matches!(refused, Err(WebhookAdminError::UnknownTopic(_))));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_an_attempt_is_awaited_longer_than_its_begin() {
+    let (_, webhooks) = stores_in_memory();
+    let admin = admin_without_key(&webhooks);
+    let endpoint = add_endpoint(&admin, "*").await.unwrap();
+    let id = admin.ping(&endpoint).await.unwrap();
+    let awaited = async || {
+        let [limit, sending_limit] = [1, 5].map(Duration::from_secs);
+        admin.wait_for_attempt(&id, None, limit, sending_limit).await.unwrap()
+    };
+    assert_eq!(awaited().await, AwaitedAttempt::Waiting);
+    let deliveries = webhooks.deliveries();
+    let claims = deliveries.claim(&claim_request(1), after(0)).await.unwrap();
+    assert_eq!(awaited().await, AwaitedAttempt::Waiting, "claimed");
+    assert_eq!(deliveries.begin_sending(&claims.deliveries, after(0)).await.unwrap().len(), 1);
+    assert_eq!(awaited().await, AwaitedAttempt::Sending);
+    let [claimed] = &claims.deliveries[..] else { panic!() };
+    let end = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let mut failed = claimed.delivery.progress;
+        (failed.state, failed.attempts) = (DeliveryState::Retrying, 1);
+        let settlement = Settlement::new(claimed, failed, Some(attempt_record(1)));
+        assert_eq!(deliveries.settle(&[settlement], after(1)).await.unwrap().len(), 1);
+    };
+    let (ended, ()) = tokio::join!(awaited(), end);
+    let AwaitedAttempt::Ended(report) = ended else { panic!("{ended:?}") };
+    assert_eq!((report.state, report.last), (DeliveryState::Retrying, Some(attempt_record(1))));
+    admin.remove_delivery(&id, &BY).await.unwrap();
+    assert_eq!(awaited().await, AwaitedAttempt::Removed);
 }
 
 /// Makes all queued deliveries dead.

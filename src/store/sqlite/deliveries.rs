@@ -259,6 +259,10 @@ impl DeliveryStore for SqliteExecutor {
         sql::deliveries::find(self, id).await
     }
 
+    async fn is_sending(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
+        sql::deliveries::is_sending(self, id, now).await
+    }
+
     async fn list(
         &self,
         filter: &DeliveryFilter,

@@ -13,7 +13,8 @@ use forum_api::webhook::{
     AllowedAddresses, DeliveryState, Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret,
 };
 use forum_api::webhook_admin::{
-    EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError,
+    AwaitedAttempt, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin,
+    WebhookAdminError,
 };
 use serde::Serialize;
 
@@ -30,6 +31,10 @@ use crate::webhooks::{self, key_refusal, refusal, refusal_for, topic_names, unkn
 
 /// Minimum number of random characters of an id. Those of this version have 22.
 const MIN_ID_LEN: usize = 16;
+
+/// Longest time for which a command waits for the result of an attempt that has begun: the lease of a worker with the default
+/// settings.
+const SENDING_LIMIT: Duration = Duration::from_secs(60);
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
@@ -148,7 +153,7 @@ struct Id {
 
 #[derive(Debug, Args)]
 struct Wait {
-    /// Time for which to wait for the result; 0 only queues the delivery
+    /// Time for which to wait for a worker; the result of an attempt that has begun is awaited; 0 only queues the delivery
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = delay)]
     wait: Duration,
 }
@@ -161,15 +166,25 @@ impl Wait {
         what: &str,
         id: &DeliveryId,
     ) -> BoardResult<Output> {
-        match webhook_admin.wait_for_attempt(id, None, self.wait).await.map_err(refusal)? {
-            Some(result) if result.state == DeliveryState::Delivered => {
+        let waits = || Output::message(format_args!("{what} {id} waits to be sent by a worker."));
+        if self.wait.is_zero() {
+            return waits();
+        }
+        let awaited = webhook_admin.wait_for_attempt(id, None, self.wait, SENDING_LIMIT);
+        let refused = |reason: &str| {
+            let what = what.to_lowercase();
+            Err(BoardError::conflict(format!("{what} {id} was {reason}")))
+        };
+        match awaited.await.map_err(refusal)? {
+            AwaitedAttempt::Ended(result) if result.state == DeliveryState::Delivered => {
                 Output::message(format_args!("{what} {id} was {result}."))
             }
-            Some(result) => {
-                let what = what.to_lowercase();
-                Err(BoardError::conflict(format!("{what} {id} was {result}")))
+            AwaitedAttempt::Ended(result) => refused(&result.to_string()),
+            AwaitedAttempt::Removed => refused("removed before its result was known"),
+            AwaitedAttempt::Sending => {
+                Output::message(format_args!("{what} {id} is being sent; there is no result yet."))
             }
-            None => Output::message(format_args!("{what} {id} waits to be sent by a worker.")),
+            _ => waits(),
         }
     }
 }

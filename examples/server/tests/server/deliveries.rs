@@ -132,6 +132,25 @@ fn an_attempt_fails_after_the_timeout() {
     }
 }
 
+/// The worker sends when the time of the command is over: the end of the attempt is awaited.
+#[test]
+fn a_ping_waits_for_the_end_of_its_attempt() {
+    let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "5"]);
+    let receiver = Receiver::with_statuses(|_| None);
+    let endpoint = add_endpoint(&server, &receiver, "");
+    let ping = format!("webhook ping {} --wait 3", endpoint_id(&endpoint));
+    let refused = server.run(&ping);
+    let delivery = receiver.next().delivery();
+    refused.assert_error(&format!("ping {delivery} was not delivered: "));
+    thread::scope(|scope| {
+        let awaited = scope.spawn(|| server.run(&ping));
+        let delivery = receiver.next().delivery();
+        server.run_ok(&format!("delivery remove {delivery}"));
+        let removed = awaited.join().unwrap();
+        removed.assert_error(&format!("ping {delivery} was removed before its result was known"));
+    });
+}
+
 #[test]
 fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
     let server = new_server();

@@ -61,6 +61,20 @@ store_rules! {
         check!(!fixture.begin_sending(held, LEASE).await?)
     }
 
+    /// A delivery is being sent from the beginning of its attempt until it is settled, or its lease expires.
+    async fn a_delivery_is_being_sent_during_its_attempt(fixture: &StoreFixture) -> TestResult {
+        let first = claim_new(fixture).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        let is_sending = async |now| TestResult::Ok(deliveries.is_sending(&first.delivery.id, instant(now)).await?);
+        check!(!is_sending(1).await?, "before the attempt")?;
+        check!(fixture.begin_sending(&first, 1).await?)?;
+        for (now, expected) in [(1, true), (LEASE - 1, true), (LEASE, false)] {
+            check_eq!(is_sending(now).await?, expected, "at {now}")?;
+        }
+        expect_settle(fixture, &first, progress(DeliveryState::Retrying, 1, Some(LEASE)), true).await?;
+        check!(!is_sending(1).await?, "after the attempt")
+    }
+
     /// A delivery that is released after sending began was not attempted.
     async fn a_release_after_sending_began_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
