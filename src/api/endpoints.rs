@@ -142,14 +142,14 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .notes("Pinned threads are not sorted first; `pinned` marks them. To find only new activity, set `since` to the newest \
             `lastActivityAt` that you have seen, and skip each thread that you have with the same `lastActivityAt`. A thread \
             that is approved or restored later keeps its time.")
-            .ok(board, |b, c: &Caller, path, ThreadList(list)| b.list_threads(c, path, list), || CursorPage::example([Thread::example()])),
+            .ok(board, |b, c: &Caller, path, ThreadList(list)| b.list_threads(c, path, list), || CursorPage::example([Thread::answered_example()])),
         Operation::post("/forums/{forumId}/threads", "createThread", Scope::THREADS_WRITE).tag(THREADS).cost(10)
             .summary("Starts a thread.")
             .notes("`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_thread(m, path, new), Thread::example),
         Operation::get("/threads/{threadId}", "getThread", Scope::THREADS_READ).tag(THREADS).on_compact_surface()
             .summary("Returns a thread's metadata.")
-            .ok(board, |b, c: &Caller, path, ()| b.get_thread(c, path), Thread::example),
+            .ok(board, |b, c: &Caller, path, ()| b.get_thread(c, path), Thread::answered_example),
         Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(POSTS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
             .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
@@ -181,7 +181,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .no_content(board, |b, m: &MemberCaller, path, ()| b.delete_post(m, path)),
         Operation::get("/members/{userId}", "getMember", Scope::MEMBERS_READ).tag(MEMBERS)
             .summary("Returns a member's public profile.")
-            .ok(board, |b, c: &Caller, path, ()| b.get_member(c, path), Member::example),
+            .ok(board, |b, c: &Caller, path, ()| b.get_member(c, path), Member::other_example),
         Operation::post("/members/{userId}/reputation", "rateMember", Scope::REPUTATION_WRITE).tag(RATINGS).cost(5)
             .summary("Rates a member, optionally for one of their posts.")
             .notes("The board's settings limit `points` and decide whether negative points and empty comments are \

@@ -66,4 +66,9 @@ impl Member {
             ..Self::new(UserId::from(3), "alice", joined_at)
         }
     }
+
+    /// Another member than the caller.
+    pub(crate) fn other_example() -> Self {
+        Self { user_id: UserId::from(4), username: "bob".into(), ..Self::example() }
+    }
 }

@@ -251,7 +251,7 @@ pub struct PollUpdate {
     #[schemars(transform = first_paragraph)]
     pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
-    /// version is not checked. A request with the header `If-Match` is a 400.
+    /// version is not checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,

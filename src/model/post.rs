@@ -178,6 +178,8 @@ impl Post {
             created_at: Timestamp::from_millis(1_769_861_400_000),
             body: Some("Green, *always*.".into()),
             body_html: Some("<p>Green, <em>always</em>.</p>\n".into()),
+            can_edit: false,
+            can_delete: false,
             ..Self::example()
         }
     }
@@ -189,6 +191,8 @@ impl Post {
             number: 7,
             in_reply_to: Some(PostId::from(56)),
             author: Some(Author::example()),
+            can_edit: true,
+            can_delete: true,
             ..Self::reply_example()
         }
     }
@@ -409,7 +413,7 @@ pub struct PostUpdate {
     /// Reason for the edit; null for an edit without a reason. The board limits its length.
     pub reason: Option<String>,
     /// The version of the post that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is
-    /// omitted, the version is not checked. A request with the header `If-Match` is a 400.
+    /// omitted, the version is not checked.
     pub expected_version: Option<i64>,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).

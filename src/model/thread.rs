@@ -168,6 +168,18 @@ impl Thread {
             ..thread
         }
     }
+
+    /// The thread after the example of an answer.
+    pub(crate) fn answered_example() -> Self {
+        let last_activity_at = Timestamp::from_millis(1_769_861_400_000);
+        let last_post = LastPost::new(PostId::from(56), last_activity_at);
+        Self {
+            last_activity_at,
+            last_post: Some(LastPost { author: Some(Author::other_example()), ..last_post }),
+            reply_count: 1,
+            ..Self::example()
+        }
+    }
 }
 
 /// Filters of `GET /forums/{forumId}/threads`.

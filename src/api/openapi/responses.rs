@@ -257,17 +257,18 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::NotImplemented => ApiError::NotImplemented,
         ErrorCode::BoardOffline => ApiError::BoardOffline(None),
         ErrorCode::Forbidden => {
-            BoardError::forbidden("The thread is locked.").with_reason("locked").into()
+            BoardError::forbidden("This thread is locked.").with_reason("locked").into()
         }
         ErrorCode::NotFound => ApiError::BodyNotFound,
-        ErrorCode::Conflict => {
-            BoardError::stale_version("The post has changed since version 1.").into()
-        }
+        ErrorCode::Conflict => BoardError::stale_version(
+            "The content has changed in the meantime. Load it again before you change it.",
+        )
+        .into(),
         ErrorCode::Validation => {
             BoardError::validation("title", "a title is required.").with_reason("required").into()
         }
         ErrorCode::BoardRateLimited => {
-            BoardError::rate_limited("You can create 60 posts per hour.").into()
+            BoardError::rate_limited("No more than 60 posts per hour are allowed.").into()
         }
     }
 }

@@ -189,7 +189,28 @@ impl SettingValues {
         board.body_max = u32::try_from(self.of(&BODY_MAX)).ok();
         board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.unsigned_abs()));
         board.license = "MIT OR Apache-2.0".into();
-        board.notes = "The operators of the board can change these limits.".into();
+        let [options, recipients, points, posts, messages, edits, ratings, unread] = [
+            OPTIONS_MAX,
+            RECIPIENTS_MAX,
+            MAX_POINTS,
+            POSTS_PER_HOUR,
+            MESSAGES_PER_HOUR,
+            EDITS_PER_HOUR,
+            RATINGS_PER_DAY,
+            INBOX_QUOTA,
+        ]
+        .map(|setting| self.of(&setting));
+        let edit_window = match self.of(&EDIT_WINDOW) {
+            0 => "cannot edit and delete posts".into(),
+            UNLIMITED => "can edit and delete a post at any time".into(),
+            minutes => format!("can edit and delete a post for {minutes} minutes"),
+        };
+        board.notes = format!(
+            "A poll has at most {options} options, a message at most {recipients} recipients, and a rating at most {points} \
+             points. A member can write {posts} posts, {messages} messages and {edits} edits per hour and {ratings} ratings per \
+             day, and {edit_window}. An inbox has at most {unread} unread messages. The operators of the board can change \
+             these limits."
+        );
         board
     }
 }
