@@ -12,7 +12,7 @@ use forum_api::runtime::{Clock, SystemClock};
 use indicatif::HumanCount;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::options::count;
@@ -71,6 +71,12 @@ impl Output {
                 &format!("{shown_count} of {total_count} shown; use --limit N for more or fewer");
         }
         Self::new(text, shown)
+    }
+
+    /// Returns an output of a change that prints `text`, or `{"ok":true}` with further fields. `fields` is an object.
+    pub fn change(text: impl Display, mut fields: Value) -> BoardResult<Self> {
+        fields["ok"] = true.into();
+        Self::new(text, fields)
     }
 
     /// Returns an output that prints `text`, or `{"ok":true}`.
@@ -402,12 +408,14 @@ fn shortened(text: &str, max: usize) -> String {
     beginning.chain(['…']).collect()
 }
 
+/// Returns the text of an error for people.
+pub fn reason(error: &BoardError) -> String {
+    error.message().map_or_else(|| error.to_string(), str::to_owned)
+}
+
 /// Prints the reason of a refusal on stderr, and with `as_json` also as JSON on stdout. Returns status 1.
 pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
-    let reason = match refusal.message() {
-        Some(message) => message.to_owned(),
-        None => refusal.to_string(),
-    };
+    let reason = reason(&refusal);
     if as_json {
         print_error_json(&reason);
     }

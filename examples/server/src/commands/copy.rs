@@ -9,6 +9,7 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::sqlite::DatabasePath;
 use forum_api::webhook::{KeyId, KeyMismatchError};
+use serde_json::json;
 
 use super::{check_no_log, refused};
 use crate::audit;
@@ -141,11 +142,18 @@ impl CopyCommand {
         for (name, checksum) in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }
+        let rows: Vec<_> = tables
+            .iter()
+            .map(|(name, checksum)| {
+                json!({ "table": name, "rows": checksum.rows, "checksum": checksum.digits() })
+            })
+            .collect();
         let target = without_password(&self.target.to);
         let key = key.unwrap_or_else(|| "The new database needs no key file.".into());
-        Output::message(format_args!(
+        let text = format_args!(
             "{table}Copied the board to {target}. The copy is offline: start its server, then run `board online`.\n{key}"
-        ))
+        );
+        Output::change(text, json!({ "tables": rows, "key": key }))
     }
 }
 

@@ -31,7 +31,11 @@ fn refusals_change_nothing() {
     assert_eq!(tables_in_postgres(&other), ["other"]);
     server.run_ok("board online");
     let online = server.run(&format!("copy --online --json --to {postgres}"));
-    assert_eq!((online.status, online.json()), (0, json!({ "ok": true })));
+    let copied = online.json();
+    assert_eq!((online.status, &copied["ok"]), (0, &json!(true)));
+    let tables = copied["tables"].as_array().unwrap();
+    let forums = tables.iter().find(|table| table["table"] == "forum").unwrap();
+    assert!(forums["rows"].is_u64() && copied["key"].is_string(), "{copied}");
     assert!(online.stderr.starts_with("warning: the board was online"), "{online:?}");
     server.run_ok("board offline");
     assert_refused(SOURCE, &postgres, "the target contains a board already");
