@@ -1,15 +1,36 @@
 //! Changes that the backup of a restore lacks and that must not come undone: revoked tokens, bans, changed passwords, lost
-//! groups and erased members.
+//! groups, erased members, and removed, disabled and rotated endpoints.
 //!
-//! The audit log of the replaced database names them. Their values are those of its tables.
+//! The audit log of the replaced database names them. Their values are those of its tables, or of the log if the replaced
+//! database is an older backup that does not have the member. A restore copies the entries into the restored database, so
+//! that the next restore finds them as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forum_api::audit::AuditAction;
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 
 use super::access::groups::Groups;
+use super::settings;
 use crate::audit;
+
+/// Actions whose entries a restore compares and copies.
+const ACTIONS: [AuditAction; 11] = [
+    AuditAction::TOKEN_REVOKED,
+    audit::MEMBER_BANNED,
+    audit::MEMBER_UNBANNED,
+    audit::MEMBER_PASSWORD_CHANGED,
+    audit::MEMBER_GROUPS_CHANGED,
+    audit::MEMBER_ERASED,
+    AuditAction::ENDPOINT_REMOVED,
+    AuditAction::ENDPOINT_DISABLED,
+    AuditAction::ENDPOINT_ENABLED,
+    AuditAction::ENDPOINT_SECRET_ROTATED,
+    AuditAction::ENDPOINT_SECRET_ACTIVATED,
+];
+
+/// Details of the entry of an erasure that removed the posts of the member.
+pub const WITH_POSTS: &str = "with posts";
 
 /// Changes to repeat in a restored database.
 #[derive(Debug, Default)]
@@ -17,7 +38,13 @@ pub struct CarriedChanges {
     /// Lookups of the tokens to revoke.
     pub revoked_tokens: Vec<String>,
     pub members: Vec<ChangedMember>,
+    /// Names of the members whose last password neither database has.
+    pub lost_passwords: Vec<String>,
     pub erased_members: Vec<ErasedMember>,
+    pub endpoints: Vec<ChangedEndpoint>,
+    /// The entries of the audit log that the restored database lacks, as parameters of
+    /// [`AuditEntry::INSERT_SQL`](forum_api::audit::AuditEntry::INSERT_SQL).
+    pub entries: Vec<Vec<String>>,
 }
 
 /// A member whose account the restored database changes.
@@ -35,6 +62,20 @@ pub struct ChangedMember {
 pub struct ErasedMember {
     pub name: String,
     pub with_posts: bool,
+}
+
+/// An endpoint of the backup that was changed since then.
+#[derive(Debug)]
+pub struct ChangedEndpoint {
+    pub id: String,
+    pub change: EndpointChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointChange {
+    Removed,
+    Disabled,
+    SecretRotated,
 }
 
 struct Account {
@@ -56,95 +97,207 @@ impl Account {
             groups: groups.parse().unwrap_or_default(),
         })
     }
+
+    fn find(board: &Connection, name: &str) -> Result<Option<Self>> {
+        let find = "SELECT * FROM member WHERE lower(username) = lower(?1)";
+        board.query_row(find, [name], Self::read).optional()
+    }
+}
+
+/// The entries that a restored database lacks.
+struct NewEntries {
+    /// By action and target the number and the details of the last entry.
+    last: BTreeMap<(String, String), (usize, String)>,
+    parameters: Vec<Vec<String>>,
+}
+
+impl NewEntries {
+    fn find(restored: &Connection, replaced: &Connection) -> Result<Self> {
+        const COLUMNS: [&str; 10] = [
+            "id",
+            "occurred_at",
+            "actor",
+            "os_user",
+            "origin",
+            "address",
+            "action",
+            "target",
+            "details",
+            "count",
+        ];
+        let actions = ACTIONS.map(|action| action.to_string());
+        let columns = COLUMNS.map(|column| format!("CAST(coalesce({column}, '') AS TEXT)"));
+        let find = format!(
+            "SELECT {} FROM forum_api_audit_log WHERE action IN ({}) ORDER BY occurred_at, id",
+            columns.join(", "),
+            vec!["?"; actions.len()].join(", "),
+        );
+        let mut known_entry =
+            restored.prepare("SELECT 1 FROM forum_api_audit_log WHERE id = ?1")?;
+        let mut entries = replaced.prepare(&find)?;
+        let mut rows = entries.query(params_from_iter(actions))?;
+        let mut found = Self { last: BTreeMap::new(), parameters: Vec::new() };
+        while let Some(row) = rows.next()? {
+            let columns = 0..COLUMNS.len();
+            let texts: Vec<String> =
+                columns.map(|column| row.get(column)).collect::<Result<_>>()?;
+            if let [id, .., action, target, details, _] = &texts[..]
+                && !known_entry.exists([id])?
+            {
+                let key = (action.clone(), target.clone());
+                found.last.insert(key, (found.parameters.len(), details.clone()));
+                found.parameters.push(texts);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the targets of the entries of an action.
+    fn targets(&self, action: &AuditAction) -> Vec<&str> {
+        let entries = self.last.keys().filter(|(found, _)| found == action.as_str());
+        entries.map(|(_, target)| target.as_str()).collect()
+    }
+
+    fn last(&self, action: &AuditAction, target: &str) -> Option<&(usize, String)> {
+        self.last.get(&(action.to_string(), target.to_owned()))
+    }
+
+    /// Returns whether the last of the entries of two actions about a target is one of the first action.
+    fn is_last(&self, action: &AuditAction, opposite: &AuditAction, target: &str) -> bool {
+        let number = |action| self.last(action, target).map(|(number, _)| number);
+        number(action) > number(opposite)
+    }
+
+    /// Returns the last groups of a member.
+    fn groups(&self, name: &str) -> Option<Groups> {
+        let (_, details) = self.last(&audit::MEMBER_GROUPS_CHANGED, name)?;
+        details.strip_prefix("groups ")?.split(", ").next()?.parse().ok()
+    }
 }
 
 impl CarriedChanges {
     /// Compares a `restored` database with the one that it replaces. Returns `None` if they are different boards.
     pub fn find(restored: &Connection, replaced: &Connection) -> Result<Option<Self>> {
-        if first_member(restored)? != first_member(replaced)? {
+        let id = board_id(restored)?;
+        if id.is_none() || id != board_id(replaced)? {
             return Ok(None);
         }
+        let entries = NewEntries::find(restored, replaced)?;
         let mut changes = Self::default();
-        for lookup in new_targets(restored, replaced, &AuditAction::TOKEN_REVOKED)? {
+        for lookup in entries.targets(&AuditAction::TOKEN_REVOKED) {
             let find_valid =
                 "SELECT 1 FROM forum_api_tokens WHERE lookup = ?1 AND revoked_at IS NULL";
-            if restored.prepare(find_valid)?.exists([&lookup])? {
-                changes.revoked_tokens.push(lookup);
+            if restored.prepare_cached(find_valid)?.exists([lookup])? {
+                changes.revoked_tokens.push(lookup.into());
             }
         }
-        let banned = new_targets(restored, replaced, &audit::MEMBER_BANNED)?;
-        let passwords = new_targets(restored, replaced, &audit::MEMBER_PASSWORD_CHANGED)?;
-        let groups = new_targets(restored, replaced, &audit::MEMBER_GROUPS_CHANGED)?;
-        // The targets of these entries are usernames.
-        let names: BTreeSet<_> = banned.iter().chain(&passwords).chain(&groups).collect();
-        for name in names {
-            let find = "SELECT * FROM member WHERE lower(username) = lower(?1)";
-            let account = |connection: &Connection| {
-                connection.query_row(find, [name], Account::read).optional()
-            };
-            let Some((former, last)) = account(restored)?.zip(account(replaced)?) else {
-                continue;
-            };
-            // Another member has the name since then.
-            if former.id != last.id {
-                continue;
+        changes.add_members(&entries, restored, replaced)?;
+        // The targets of these entries are ids.
+        for id in entries.targets(&audit::MEMBER_ERASED) {
+            let find = "SELECT username FROM member WHERE CAST(id AS TEXT) = ?1";
+            if let Some(name) = restored.query_row(find, [id], |row| row.get(0)).optional()? {
+                let details = entries.last(&audit::MEMBER_ERASED, id);
+                let with_posts = details.is_some_and(|(_, details)| details == WITH_POSTS);
+                changes.erased_members.push(ErasedMember { name, with_posts });
             }
+        }
+        changes.add_endpoints(&entries, restored)?;
+        changes.entries = entries.parameters;
+        Ok(Some(changes))
+    }
+
+    fn add_members(
+        &mut self,
+        entries: &NewEntries,
+        restored: &Connection,
+        replaced: &Connection,
+    ) -> Result<()> {
+        let passwords = entries.targets(&audit::MEMBER_PASSWORD_CHANGED);
+        let banned = entries.targets(&audit::MEMBER_BANNED);
+        let regrouped = entries.targets(&audit::MEMBER_GROUPS_CHANGED);
+        // The targets of these entries are usernames.
+        let names: BTreeSet<_> =
+            [&banned[..], &regrouped, &passwords].concat().into_iter().collect();
+        for name in names {
+            let Some(former) = Account::find(restored, name)? else {
+                continue;
+            };
+            let last = match Account::find(replaced, name)? {
+                // Another member has the name since then.
+                Some(last) if last.id != former.id => continue,
+                Some(last) => last,
+                None => {
+                    if passwords.contains(&name) {
+                        self.lost_passwords.push(former.name.clone());
+                    }
+                    Account {
+                        id: former.id,
+                        name: former.name.clone(),
+                        is_banned: entries.is_last(
+                            &audit::MEMBER_BANNED,
+                            &audit::MEMBER_UNBANNED,
+                            name,
+                        ),
+                        password_hash: None,
+                        groups: entries.groups(name).unwrap_or(former.groups),
+                    }
+                }
+            };
             let has_lost_a_group = former.groups.without(last.groups) != Groups::default();
             let member = ChangedMember {
                 id: former.id,
                 name: former.name,
                 is_banned: last.is_banned && !former.is_banned,
                 password_hash: last.password_hash.filter(|hash| {
-                    passwords.contains(name) && Some(hash) != former.password_hash.as_ref()
+                    passwords.contains(&name) && Some(hash) != former.password_hash.as_ref()
                 }),
-                groups: has_lost_a_group.then_some(last.groups).filter(|_| groups.contains(name)),
+                groups: (has_lost_a_group && regrouped.contains(&name)).then_some(last.groups),
             };
             if member.is_banned || member.password_hash.is_some() || member.groups.is_some() {
-                changes.members.push(member);
+                self.members.push(member);
             }
         }
-        // The targets of these entries are ids.
-        for id in new_targets(restored, replaced, &audit::MEMBER_ERASED)? {
-            let find = "SELECT username FROM member WHERE CAST(id AS TEXT) = ?1";
-            if let Some(name) = restored.query_row(find, [&id], |row| row.get(0)).optional()? {
-                let with_posts = has_lost_posts(restored, replaced, &id)?;
-                changes.erased_members.push(ErasedMember { name, with_posts });
+        Ok(())
+    }
+
+    fn add_endpoints(&mut self, entries: &NewEntries, restored: &Connection) -> Result<()> {
+        let changed = [
+            AuditAction::ENDPOINT_REMOVED,
+            AuditAction::ENDPOINT_DISABLED,
+            AuditAction::ENDPOINT_SECRET_ROTATED,
+            AuditAction::ENDPOINT_SECRET_ACTIVATED,
+        ];
+        let ids: BTreeSet<_> = changed.iter().flat_map(|action| entries.targets(action)).collect();
+        for id in ids {
+            let find = "SELECT enabled FROM forum_api_endpoints WHERE id = ?1";
+            let enabled = restored.query_row(find, [id], |row| row.get(0)).optional()?;
+            let Some(was_enabled) = enabled else {
+                continue;
+            };
+            let mut add = |change| self.endpoints.push(ChangedEndpoint { id: id.into(), change });
+            if entries.last(&AuditAction::ENDPOINT_REMOVED, id).is_some() {
+                add(EndpointChange::Removed);
+                continue;
+            }
+            let [_, _, rotated, activated] = &changed;
+            if entries.last(rotated, id).or(entries.last(activated, id)).is_some() {
+                add(EndpointChange::SecretRotated);
+            }
+            let is_disabled = entries.is_last(
+                &AuditAction::ENDPOINT_DISABLED,
+                &AuditAction::ENDPOINT_ENABLED,
+                id,
+            );
+            if was_enabled && is_disabled {
+                add(EndpointChange::Disabled);
             }
         }
-        Ok(Some(changes))
+        Ok(())
     }
 }
 
-/// Returns id and registration of the oldest account. They are the same in a board and in its backups.
-fn first_member(board: &Connection) -> Result<Option<(i64, i64)>> {
-    let find = "SELECT id, joined_at FROM member ORDER BY id LIMIT 1";
-    board.query_row(find, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()
-}
-
-/// Returns the targets of the entries of an action in the audit log of the replaced database that the restored one lacks.
-fn new_targets(
-    restored: &Connection,
-    replaced: &Connection,
-    action: &AuditAction,
-) -> Result<BTreeSet<String>> {
-    let find = "SELECT id, target FROM forum_api_audit_log WHERE action = ?1";
-    let mut entries = replaced.prepare(find)?;
-    let mut known_entry = restored.prepare("SELECT 1 FROM forum_api_audit_log WHERE id = ?1")?;
-    let mut targets = BTreeSet::new();
-    let mut rows = entries.query([action.as_str()])?;
-    while let Some(row) = rows.next()? {
-        if !known_entry.exists([row.get::<_, String>("id")?])? {
-            targets.insert(row.get("target")?);
-        }
-    }
-    Ok(targets)
-}
-
-/// Returns whether the posts of a member were removed from the replaced database with the account.
-fn has_lost_posts(restored: &Connection, replaced: &Connection, member: &str) -> Result<bool> {
-    let find = "SELECT id FROM post WHERE author_id = CAST(?1 AS INTEGER) LIMIT 1";
-    match restored.query_row(find, [member], |row| row.get::<_, i64>(0)).optional()? {
-        Some(post) => Ok(!replaced.prepare("SELECT 1 FROM post WHERE id = ?1")?.exists([post])?),
-        None => Ok(false),
-    }
+/// Returns the id of a board, which its backups have as well.
+fn board_id(board: &Connection) -> Result<Option<String>> {
+    let find = "SELECT value FROM setting WHERE key = ?1";
+    board.query_row(find, [settings::BOARD_ID], |row| row.get(0)).optional()
 }

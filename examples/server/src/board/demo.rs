@@ -15,7 +15,7 @@ use super::messages::{self, MessageInsert};
 use super::polls::poll_rules::{PollChoice, PollDraft};
 use super::posts::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
-use super::{accounts, markdown, polls};
+use super::{accounts, markdown, polls, settings};
 
 /// Owner of the token for the example calls on a new board.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,7 @@ pub async fn begin(
     empty: bool,
     now: Timestamp,
 ) -> BoardResult<Option<ExampleCaller>> {
+    settings::set_board_id(tx).await?;
     let content = parse_content()?;
     let mut writer = DemoWriter::new(tx, now);
     let count = if empty { 1 } else { content.members.len() };

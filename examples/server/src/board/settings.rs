@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use forum_api::BoardDescription;
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::Timestamp;
+use forum_api::runtime::{OsRandom, RandomSource};
 use serde_json::Value;
 
 use super::db::{Connection, Row, Transaction, bind};
@@ -234,6 +236,16 @@ pub fn find(key: &str) -> Option<&'static Setting> {
     ALL.iter().copied().find(|setting| setting.key == key)
 }
 
+/// Key of the id of the board, which its backups and copies have as well.
+pub const BOARD_ID: &str = "board.id";
+
+/// Gives a new board a random id.
+pub async fn set_board_id(tx: &Transaction<'_>) -> BoardResult<()> {
+    let mut id = [0; 16];
+    OsRandom.fill(&mut id)?;
+    put(tx, BOARD_ID, &BASE64_URL_SAFE_NO_PAD.encode(id)).await.map(drop)
+}
+
 /// Takes the board offline, with the time at which it is expected to be online again, or online. Returns `false` if the
 /// board is already in this state.
 pub async fn set_offline(
@@ -259,7 +271,7 @@ pub async fn availability(connection: &Connection<'_>) -> BoardResult<String> {
     Ok(match until.as_deref() {
         None => ONLINE.into(),
         Some("true") => "offline".into(),
-        Some(until) => format!("offline until {until}"),
+        Some(until) => format!("offline, expected back at {until}"),
     })
 }
 

@@ -16,11 +16,14 @@ use forum_api::store::sqlite::{DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::token::Lookup;
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use serde_json::{Value, json};
 
 use super::{LOGS, refused};
 use crate::audit;
 use crate::board::accounts::sessions;
-use crate::board::carried_changes::{CarriedChanges, ChangedMember, ErasedMember};
+use crate::board::carried_changes::{
+    CarriedChanges, ChangedEndpoint, ChangedMember, EndpointChange, ErasedMember,
+};
 use crate::board::{ReferenceBoard, accounts, db, leave_gap};
 use crate::connect::DatabaseUrl;
 use crate::database_lock::DatabaseLock;
@@ -61,8 +64,32 @@ struct Files {
 struct Prepared {
     /// Id of the key that the copy needs if the operator has no key.
     missing_key: Option<KeyId>,
-    /// Sentences for the operator.
-    consequences: Vec<String>,
+    consequences: Consequences,
+}
+
+/// What the operator has to know after a restore.
+#[derive(Default)]
+struct Consequences {
+    /// Sentences about the changes that were repeated in the restored database.
+    carried_over: Vec<String>,
+    to_repeat: Vec<Repetition>,
+    /// Why the databases could not be compared.
+    warning: Option<String>,
+}
+
+/// A change that the operator has to repeat.
+struct Repetition {
+    reason: String,
+    /// The arguments of the program.
+    commands: Vec<String>,
+}
+
+impl Repetition {
+    fn describe(&self) -> String {
+        let commands: Vec<_> =
+            self.commands.iter().map(|command| format!("`forum-server {command}`")).collect();
+        format!("{}: run {}.", self.reason, commands.join(" and "))
+    }
 }
 
 impl RestoreCommand {
@@ -116,19 +143,34 @@ impl RestoreCommand {
         }
         let Prepared { missing_key, consequences } = restored?;
         let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
+        let mut json = json!({ "ok": true });
         if is_replaced {
             text += &format!(" The database before the restore is \"{kept}\".");
+            json["before"] = kept.to_string().into();
         }
         if let Some(key) = missing_key {
             text += &format!(
                 " Its webhook secrets are encrypted with the key {key}: copy the file of this key to the path that the \
                  server reads."
             );
+            json["missingKey"] = key.to_string().into();
         }
-        for consequence in consequences {
-            text += &format!("\n{consequence}");
+        let Consequences { carried_over, to_repeat, warning } = consequences;
+        text += "\nAll members are signed out.";
+        for change in &carried_over {
+            text += &format!("\nCarried over: {change}.");
         }
-        Output::message(text)
+        for repetition in &to_repeat {
+            text += &format!("\n{}", repetition.describe());
+        }
+        json["carriedOver"] = carried_over.into();
+        let commands = to_repeat.into_iter().flat_map(|repetition| repetition.commands);
+        json["toRepeat"] = commands.map(Value::String).collect();
+        if let Some(warning) = warning {
+            text += &format!("\n{warning}");
+            json["warning"] = warning.into();
+        }
+        Output::new(text, json)
     }
 
     /// Checks that the backup is one complete file.
@@ -235,40 +277,35 @@ impl RestoreCommand {
 /// Details of an audit entry of a repeated change.
 const CARRIED_OVER: &str = "carried over by restore";
 
-/// Repeats the changes of the old database that must not come undone in the copy. Returns sentences about the changes, and
-/// about those that the operator has to repeat.
+/// Repeats the changes of the old database that must not come undone in the copy, and copies their entries in the audit
+/// log.
 async fn carry_over(
     board: &ReferenceBoard,
     copy: &Path,
     old: Option<&Connection>,
-) -> BoardResult<Vec<String>> {
-    let mut sentences = vec!["All members are signed out.".to_owned()];
+) -> BoardResult<Consequences> {
     let found = old.map(|old| {
         let copy = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         CarriedChanges::find(&copy, old)
     });
     let unread = match found {
-        Some(Ok(Some(changes))) => {
-            repeat(board, changes, &mut sentences).await?;
-            return Ok(sentences);
-        }
+        Some(Ok(Some(changes))) => return repeat(board, changes).await,
         Some(Ok(None)) => "is another board".into(),
         Some(Err(error)) => format!("cannot be read ({})", SqliteError::from(error)),
         None => "is missing or cannot be read".into(),
     };
-    sentences.push(format!(
+    let warning = format!(
         "The database before the restore {unread}: tokens that were revoked, members who were banned or erased, passwords \
-         that were changed and groups that were removed since the backup are as in the backup. Repeat these changes."
-    ));
-    Ok(sentences)
+         that were changed, groups that were removed, and endpoints that were removed or disabled since the backup are as \
+         in the backup. Repeat these changes."
+    );
+    Ok(Consequences { warning: Some(warning), ..Consequences::default() })
 }
 
-/// Repeats changes in a restored database, and adds a sentence for each.
-async fn repeat(
-    board: &ReferenceBoard,
-    changes: CarriedChanges,
-    sentences: &mut Vec<String>,
-) -> BoardResult<()> {
+/// Repeats changes in a restored database. The entries of the original changes follow those of the backup in the audit log,
+/// with their times.
+async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<Consequences> {
+    let mut carried_over = Vec::new();
     let carried_entry = |action, target: &str| -> BoardResult<AuditEntry> {
         Ok(audit::entry(action, target)?.with_details(CARRIED_OVER))
     };
@@ -277,7 +314,7 @@ async fn repeat(
         let entry = carried_entry(AuditAction::TOKEN_REVOKED, lookup)?;
         let parsed = Lookup::parse(lookup).or_internal()?;
         tokens.revoke(&parsed, SystemClock.now(), &entry).await?;
-        sentences.push(format!("Carried over: the token {lookup} is revoked."));
+        carried_over.push(format!("the token {lookup} is revoked"));
     }
     for ChangedMember { id, name, is_banned, password_hash, groups } in changes.members {
         if is_banned {
@@ -285,7 +322,7 @@ async fn repeat(
             board
                 .set_audited(entry, move |tx, _| Box::pin(accounts::set_banned(tx, id, true)))
                 .await?;
-            sentences.push(format!("Carried over: {name:?} is banned."));
+            carried_over.push(format!("{name:?} is banned"));
         }
         if let Some(hash) = password_hash {
             let entry = carried_entry(audit::MEMBER_PASSWORD_CHANGED, &name)?;
@@ -294,7 +331,7 @@ async fn repeat(
                     Box::pin(async move { accounts::set_password(tx, id, &hash).await })
                 })
                 .await?;
-            sentences.push(format!("Carried over: {name:?} has the last password."));
+            carried_over.push(format!("{name:?} has the last password"));
         }
         if let Some(groups) = groups {
             let entry = audit::entry(audit::MEMBER_GROUPS_CHANGED, &name)?
@@ -302,16 +339,48 @@ async fn repeat(
             board
                 .set_audited(entry, move |tx, _| Box::pin(accounts::set_groups(tx, id, groups)))
                 .await?;
-            sentences.push(format!("Carried over: the groups of {name:?} are {groups}."));
+            carried_over.push(format!("the groups of {name:?} are {groups}"));
         }
+    }
+    let entries = changes.entries;
+    board
+        .write(move |tx, _| {
+            Box::pin(async move {
+                for entry in &entries {
+                    tx.execute_texts(AuditEntry::INSERT_SQL, entry).await?;
+                }
+                Ok(())
+            })
+        })
+        .await?;
+    let mut to_repeat = Vec::new();
+    for name in changes.lost_passwords {
+        to_repeat.push(Repetition {
+            reason: format!("The password of {name:?} was changed since the backup"),
+            commands: vec![format!("member password {name}")],
+        });
     }
     for ErasedMember { name, with_posts } in changes.erased_members {
         let posts = if with_posts { " --posts" } else { "" };
-        sentences.push(format!(
-            "The member {name:?} was erased since the backup: run `forum-server member erase {name}{posts}`."
-        ));
+        to_repeat.push(Repetition {
+            reason: format!("The member {name:?} was erased since the backup"),
+            commands: vec![format!("member erase {name}{posts}")],
+        });
     }
-    Ok(())
+    for ChangedEndpoint { id, change } in changes.endpoints {
+        let (what, done, actions): (_, _, &[&str]) = match change {
+            EndpointChange::Removed => ("endpoint", "removed", &["remove"]),
+            EndpointChange::Disabled => ("endpoint", "disabled", &["disable"]),
+            EndpointChange::SecretRotated => {
+                ("secret of the endpoint", "rotated", &["rotate", "activate"])
+            }
+        };
+        to_repeat.push(Repetition {
+            reason: format!("The {what} {id} was {done} since the backup"),
+            commands: actions.iter().map(|action| format!("webhook {action} {id}")).collect(),
+        });
+    }
+    Ok(Consequences { carried_over, to_repeat, warning: None })
 }
 
 impl Files {

@@ -190,8 +190,10 @@ fn a_backup_replaces_the_database_and_its_log() {
     other.query_row("SELECT title FROM forum", [], |_| Ok(())).unwrap();
     assert_refused(&directory, &RESTORE, "another program uses the database");
     drop(other);
-    let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
-    assert_eq!(undo.json(), json!({ "ok": true }));
+    let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "").json();
+    let kept = fs::canonicalize(path("forum.db.before-restore")).unwrap();
+    let expected = json!({ "ok": true, "before": kept, "carriedOver": [], "toRepeat": [] });
+    assert_eq!(undo, expected);
     assert_eq!(last_forum(&directory, "forum.db"), "After");
 }
 
@@ -264,6 +266,77 @@ fn revocations_bans_passwords_and_groups_survive_a_restore_and_sessions_do_not()
     let undone = directory.run(&["restore", "after.db", "--yes"], "");
     let lines: Vec<_> = undone.stdout.lines().skip(1).collect();
     assert_eq!(lines, ["All members are signed out."], "{undone:?}");
+}
+
+/// The first restore returns to a backup that does not contain what was changed later.
+#[test]
+fn what_must_not_come_undone_survives_two_restores() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("backup old.db");
+    for name in ["mole", "gone", "admin2"] {
+        server.run_ok(&format!("member add {name} --groups members,administrators"));
+    }
+    let token = server.issue_token("mole", "all");
+    let lookup = token.split('_').nth(2).unwrap().to_owned();
+    let endpoints = [1, 2, 3].map(|number| {
+        let add = format!("webhook add --url https://receiver.example/{number} --json");
+        server.run_ok(&add).json()["id"].as_str().unwrap().to_owned()
+    });
+    server.run_ok("backup new.db");
+    server.run_ok(&format!("token revoke {lookup}"));
+    server.run_ok("member ban mole");
+    server.run_ok("member unban mole");
+    server.run_ok("member ban mole");
+    server.run_ok("member groups admin2 members");
+    server.run_ok_with_input("member password admin2 --password-stdin", "a new password");
+    server.run_ok("member erase gone --posts --yes");
+    let [removed, disabled, rotated] = &endpoints;
+    server.run_ok(&format!("webhook remove {removed} --yes"));
+    server.run_ok(&format!("webhook disable {disabled}"));
+    server.run_ok(&format!("webhook rotate {rotated}"));
+    let directory = server.stop();
+    let restore = |backup: &str| {
+        let kept = directory.path().join("forum.db.before-restore");
+        drop(fs::rename(&kept, directory.path().join("kept.db")));
+        directory.run(&["restore", backup, "--yes", "--json"], "").json()
+    };
+    let older = restore("old.db");
+    let nothing = json!([]);
+    assert_eq!([&older["carriedOver"], &older["toRepeat"]], [&nothing; 2]);
+    for passwords in [&["member password admin2"][..], &[]] {
+        let newer = restore("new.db");
+        let carried = [
+            &format!("the token {lookup} is revoked"),
+            "the groups of \"admin2\" are members",
+            "\"mole\" is banned",
+        ];
+        assert_eq!(newer["carriedOver"], json!(carried), "{newer}");
+        let mut commands = Vec::from_iter(passwords.iter().map(|command| command.to_string()));
+        commands.push("member erase gone --posts".into());
+        let mut of_endpoints = vec![
+            (removed, format!("webhook remove {removed}")),
+            (disabled, format!("webhook disable {disabled}")),
+            (rotated, format!("webhook rotate {rotated}")),
+            (rotated, format!("webhook activate {rotated}")),
+        ];
+        of_endpoints.sort_by_key(|(endpoint, _)| *endpoint);
+        commands.extend(of_endpoints.into_iter().map(|(_, command)| command));
+        assert_eq!(newer["toRepeat"], json!(commands), "{newer}");
+    }
+}
+
+#[test]
+fn a_board_whose_oldest_account_was_erased_is_the_same_board() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("member add boss --groups members,administrators");
+    server.run_ok_with_input("member password boss --password-stdin", "a long password");
+    server.run_ok("backup copy.db");
+    server.run_ok("member ban bob");
+    server.run_ok("member erase admin --yes");
+    let directory = server.stop();
+    let restored = directory.run(&[&RESTORE[..], &["--json"]].concat(), "").json();
+    assert_eq!(restored["carriedOver"], json!(["\"bob\" is banned"]), "{restored}");
+    assert_eq!(restored["toRepeat"], json!(["member erase admin"]), "{restored}");
 }
 
 #[test]
@@ -442,6 +515,7 @@ fn the_statement_of_the_manual_advances_all_sequences() {
     server.run_ok("webhook add --url https://receiver.example");
     server.run_ok("post delete 5");
     let directory = server.stop();
+    directory.execute("DELETE FROM poll");
     // Logical replication copies no sequences.
     let restart = "
         SELECT format('ALTER TABLE %I ALTER COLUMN %I RESTART', table_name, column_name)
@@ -456,6 +530,9 @@ fn the_statement_of_the_manual_advances_all_sequences() {
     server.run_ok("webhook add --url https://receiver.example/second");
     server.run_ok("post restore 5");
     server.run_ok("forum add After");
+    // An id of a table without rows can be that of a row that was lost.
+    let last = "SELECT CAST(last_value AS TEXT) FROM poll_id_seq";
+    assert_eq!(server.directory.query(last), ["1000000"]);
 }
 
 /// Returns the query of the manual for statements that advance sequences.
