@@ -65,7 +65,7 @@ impl Shutdown {
 }
 
 /// The signals that stop the process.
-struct StopSignals {
+pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     /// `None` if the signal is ignored.
@@ -73,7 +73,11 @@ struct StopSignals {
 }
 
 impl StopSignals {
-    fn listen() -> io::Result<Self> {
+    /// Listens from now on: the signals no longer end the process.
+    ///
+    /// # Errors
+    /// If the process may not listen for signals.
+    pub fn listen() -> io::Result<Self> {
         let hangup = SignalKind::hangup();
         let is_ignored = is_ignored(hangup);
         Ok(Self {
@@ -84,7 +88,7 @@ impl StopSignals {
     }
 
     /// Waits for a signal and returns its name.
-    async fn next(&mut self) -> &'static str {
+    pub async fn next(&mut self) -> &'static str {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,

@@ -71,7 +71,8 @@ impl ReferenceBoard {
     /// An erasure that ended between two of them can be repeated. The account must be banned, so that few rows follow.
     ///
     /// # Errors
-    /// If the member does not exist, is the last administrator who can sign in, or has posts that are not deleted.
+    /// If the member does not exist, was unbanned meanwhile and is the last administrator who can sign in, or has posts that
+    /// are not deleted.
     pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
         let name = self
             .read_snapshot(move |connection| {

@@ -125,7 +125,7 @@ impl ContentOfMember {
 
 /// Returns the error of an erasure with posts if one of them is not deleted.
 pub fn restored_meanwhile() -> BoardError {
-    BoardError::conflict("a post of the member was restored meanwhile; run the command again")
+    BoardError::conflict("a post of the member was restored meanwhile")
 }
 
 /// Maximum number of threads that a batch removes.

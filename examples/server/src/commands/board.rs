@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::{ContentState, Timestamp};
 use forum_api::runtime::{Clock, SystemClock};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tokio::select;
 use tokio::time::sleep;
 
 use super::content::{self, effective_groups};
@@ -22,8 +23,9 @@ use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, PostCount, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::options::{time, whole};
-use crate::output::{Column, Limit, Output, Table, counted};
+use crate::output::{self, Column, Limit, Output, Table, counted, reason};
 use crate::prompt::Confirm;
+use crate::shutdown::StopSignals;
 
 /// The whole board.
 #[derive(Debug, Subcommand)]
@@ -45,6 +47,9 @@ impl BoardCommand {
             Self::Offline { until } => (true, until, audit::BOARD_OFFLINE),
             Self::Online => (false, None, audit::BOARD_ONLINE),
         };
+        if until.is_some_and(|until| until <= SystemClock.now()) {
+            output::warn("the time is in the past: responses have no retry-after");
+        }
         let details = until.map(|until| format!("until {until}")).unwrap_or_default();
         let entry = audit::entry(action, "")?.with_details(details);
         let is_changed = board
@@ -287,17 +292,10 @@ impl DeleteArgs {
             let count = count_posts(board, member, self.since).await?;
             let described = describe_count(count);
             self.confirm.ask(&format!("This deletes the posts of {name:?}: {described}."))?;
-            let since = self.since.map(|since| format!("; since {since}")).unwrap_or_default();
-            let entry = audit::entry(audit::POST_DELETED, "")?
-                .with_details(format_args!("by {name}{since}"));
-            let began_at = SystemClock.now();
-            let deleted = delete_posts(board, member, self.since, entry).await?;
-            let posts = counted(deleted, "post", "posts");
-            let undo = match deleted {
-                0 => String::new(),
-                _ => format!(" To undo, run `{}`.", restore_command(&name, began_at)),
-            };
-            return Output::message(format_args!("Deleted {posts} by {name:?}.{undo}"));
+            let deletion = PostDeletion { member, name: &name, since: self.since };
+            let deleted = deletion.run(board, Stops::AtSignals).await;
+            let done = format!("Deleted {} by {name:?}.", counted(deleted.count, "post", "posts"));
+            return deleted.output(&done, "To undo", Vec::new());
         }
         let post = self.id.unwrap_or_default();
         let entry = audit::entry(audit::POST_DELETED, post)?;
@@ -329,10 +327,16 @@ impl RestoreArgs {
             let (member, name) = id_and_username(board, name).await?;
             let entry = audit::entry(audit::POST_RESTORED, "")?
                 .with_details(format_args!("by {name}; since {since}"));
-            let posts = PostsOfMember::to_restore(member, since);
-            let restored = change_posts(board, posts, entry).await?;
-            let posts = counted(restored, "post", "posts");
-            return Output::message(format_args!("Restored {posts} by {name:?}."));
+            let list = PostsOfMember::to_restore(member, since);
+            let mut count = 0;
+            let restored = change_posts(board, list, entry, Stops::AtSignals, &mut count).await;
+            let done = format!("Restored {} by {name:?}.", counted(count, "post", "posts"));
+            restored.map_err(|error| unfinished(&error, &done))?;
+            let begins = format!("by {name};");
+            board
+                .write(move |tx, _| Box::pin(moderation::end_deletions(tx, begins, since)))
+                .await?;
+            return Output::change(done, json!({ "posts": count }));
         }
         let post = self.id.unwrap_or_default();
         let entry = audit::entry(audit::POST_RESTORED, post)?;
@@ -371,26 +375,111 @@ pub fn restore_command(name: &str, since: Timestamp) -> String {
     format!("post restore --by {name} --since {since}")
 }
 
-/// Soft-deletes the posts of a member that were created since a time. Returns the number of posts.
-pub async fn delete_posts(
-    board: &ReferenceBoard,
-    member: i64,
-    since: Option<Timestamp>,
-    entry: AuditEntry,
-) -> BoardResult<u64> {
-    let posts = PostsOfMember::to_delete(member, since.unwrap_or(BEGINNING));
-    change_posts(board, posts, entry).await
+/// Returns the error of a change that has not ended, with what was `done` until then.
+fn unfinished(error: &BoardError, done: &str) -> BoardError {
+    let reason = reason(error);
+    BoardError::conflict(format!("{reason}. {done} Run the command again for the rest."))
+}
+
+/// A soft deletion of the posts of a member. Its entry in the audit log is marked as unfinished until all posts are deleted,
+/// so that the undo of the next run with the same options includes what this run deletes.
+#[derive(Debug)]
+pub struct PostDeletion<'a> {
+    pub member: i64,
+    pub name: &'a str,
+    /// The earliest time of creation.
+    pub since: Option<Timestamp>,
+}
+
+/// Result of a [`PostDeletion`].
+#[derive(Debug, Default)]
+pub struct DeletedPosts {
+    /// Number of posts that this run has deleted.
+    pub count: u64,
+    /// The command that restores the posts; `None` if none were deleted.
+    undo: Option<String>,
+    /// Whether an earlier run was unfinished.
+    is_continued: bool,
+    pub failure: Option<BoardError>,
+}
+
+impl PostDeletion<'_> {
+    pub async fn run(&self, board: &ReferenceBoard, stops: Stops) -> DeletedPosts {
+        let mut deleted = DeletedPosts::default();
+        deleted.failure = self.continue_to_end(board, stops, &mut deleted).await.err();
+        deleted
+    }
+
+    async fn continue_to_end(
+        &self,
+        board: &ReferenceBoard,
+        stops: Stops,
+        deleted: &mut DeletedPosts,
+    ) -> BoardResult<()> {
+        let Self { member, name, since } = *self;
+        let only = since.map(|since| format!("; since {since}")).unwrap_or_default();
+        let details = format!("by {name}{only}{}", moderation::UNFINISHED);
+        let same = details.clone();
+        let earlier = board
+            .read(move |connection| Box::pin(moderation::unfinished_since(connection, same)))
+            .await?;
+        deleted.is_continued = earlier.is_some();
+        let entry = audit::entry(audit::POST_DELETED, "")?.with_details(&details);
+        let began_at = earlier.unwrap_or(entry.occurred_at);
+        let list = PostsOfMember::to_delete(member, since.unwrap_or(BEGINNING));
+        let ended = change_posts(board, list, entry, stops, &mut deleted.count).await;
+        if deleted.is_continued || deleted.count > 0 {
+            deleted.undo = Some(restore_command(name, began_at));
+        }
+        ended?;
+        board.write(move |tx, _| Box::pin(moderation::end_deletions(tx, details, BEGINNING))).await
+    }
+}
+
+impl DeletedPosts {
+    /// Returns the output of a command. `done` is a sentence about what it did, and `undo` contains the commands that undo
+    /// its other changes.
+    ///
+    /// # Errors
+    /// If the deletion has failed.
+    pub fn output(self, done: &str, to_undo: &str, mut undo: Vec<String>) -> BoardResult<Output> {
+        undo.extend(self.undo);
+        let mut text = done.to_owned();
+        if !undo.is_empty() {
+            text += &format!(" {to_undo}, run `{}`.", undo.join("` and `"));
+        }
+        if self.is_continued {
+            text += " This includes what earlier runs deleted that did not end.";
+        }
+        match self.failure {
+            Some(failure) => Err(unfinished(&failure, &text)),
+            None => Output::change(text, json!({ "posts": self.count, "undo": undo })),
+        }
+    }
+}
+
+/// Whether a change ends after the current transaction when the process gets a signal to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stops {
+    AtSignals,
+    /// A signal ends the process.
+    Never,
 }
 
 /// Deletes or restores posts in several transactions. After each transaction, waits as long as it took, so that other
 /// commands run meanwhile. Recounts the authors of changed threads, because a profile reads all threads that wait for a
-/// recount. Returns the number of posts.
+/// recount. Adds the number of posts to `count`, also before an error.
 async fn change_posts(
     board: &ReferenceBoard,
     mut rest: PostsOfMember,
     entry: AuditEntry,
-) -> BoardResult<u64> {
-    let mut all = 0;
+    stops: Stops,
+    count: &mut u64,
+) -> BoardResult<()> {
+    let mut signals = match stops {
+        Stops::AtSignals => Some(StopSignals::listen().or_internal()?),
+        Stops::Never => None,
+    };
     loop {
         let began = Instant::now();
         let (changed, next) = board
@@ -400,7 +489,7 @@ async fn change_posts(
                 move |tx, events| Box::pin(rest.change_batch(tx, events)),
             )
             .await?;
-        all += changed;
+        *count += changed;
         // A transaction changes at most as many threads as posts. The server recounts further authors of long threads.
         for _ in 0..changed {
             if !board.run_batch().await? {
@@ -409,9 +498,18 @@ async fn change_posts(
         }
         match next {
             Some(next) => rest = next,
-            None => return Ok(all),
+            None => return Ok(()),
         }
-        sleep(began.elapsed()).await;
+        let pause = sleep(began.elapsed());
+        match &mut signals {
+            None => pause.await,
+            Some(signals) => select! {
+                () = pause => {}
+                signal = signals.next() => {
+                    return Err(BoardError::conflict(format!("stopped by {signal}")));
+                }
+            },
+        }
     }
 }
 

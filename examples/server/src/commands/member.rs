@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::{Clock, SystemClock};
 use serde_json::json;
 
-use super::board::{count_posts, delete_posts, describe_count, restore_command};
+use super::board::{PostDeletion, Stops, count_posts, describe_count};
 use super::names::id_and_username;
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
+use crate::board::carried_changes::WITH_POSTS;
 use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks};
-use crate::output::{Column, Limit, ListItem, Output, counted, time};
+use crate::output::{Column, Limit, ListItem, Output, counted, reason, time};
 use crate::prompt::{self, Confirm};
 
 /// The board's members.
@@ -194,21 +194,18 @@ async fn ban_with_posts(
     let count = describe_count(count_posts(board, member, None).await?);
     confirm.ask(&format!("This bans {name:?} and deletes {count}."))?;
     let is_changed = apply(board, name.clone(), Change::Banned(true)).await?;
-    let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
-    let began_at = SystemClock.now();
-    let deleted = delete_posts(board, member, None, entry).await?;
-    let posts = counted(deleted, "post", "posts");
-    let restore = restore_command(&name, began_at);
-    let text = match (is_changed, deleted) {
-        (true, _) => format!(
-            "Banned {name:?}. Deleted {posts}. To undo, run `member unban {name}` and `{restore}`."
-        ),
-        (false, 0) => format!("{name:?} is already banned, and has no posts to delete."),
-        (false, _) => format!(
-            "{name:?} is already banned. Deleted {posts}. To undo the deletion, run `{restore}`."
-        ),
+    let deletion = PostDeletion { member, name: &name, since: None };
+    let deleted = deletion.run(board, Stops::AtSignals).await;
+    let posts = counted(deleted.count, "post", "posts");
+    if is_changed {
+        let done = format!("Banned {name:?}. Deleted {posts}.");
+        return deleted.output(&done, "To undo", vec![format!("member unban {name}")]);
+    }
+    let done = match (deleted.count, &deleted.failure) {
+        (0, None) => format!("{name:?} is already banned, and has no posts to delete."),
+        _ => format!("{name:?} is already banned. Deleted {posts}."),
     };
-    Output::message(text)
+    deleted.output(&done, "To undo the deletion", Vec::new())
 }
 
 /// Text about the data of an erased member that the database does not contain.
@@ -265,9 +262,9 @@ async fn erase(
     })?;
     let mut erased: Vec<String> = Vec::new();
     let mut failure = None;
-    for ErasedAccount { member, .. } in accounts {
-        match erase_account(board, member, with_posts).await {
-            Ok(()) => erased.push(member.to_string()),
+    for account in accounts {
+        match account.erase(board, with_posts).await {
+            Ok(()) => erased.push(account.member.to_string()),
             Err(error) => {
                 failure = Some(error);
                 break;
@@ -279,29 +276,53 @@ async fn erase(
         [member] => format!("Erased the member {member}."),
         members => format!("Erased the members {}.", members.join(", ")),
     };
-    let remark = if erased.is_empty() { "" } else { board.clear_free_space(&done).await? };
-    match failure {
-        Some(error) if erased.is_empty() => Err(error),
-        Some(error) => {
-            let reason = error.message().map_or_else(|| error.to_string(), str::to_owned);
-            Err(BoardError::conflict(format!("{reason}. {done}{remark}")))
+    if let (Some(error), true) = (&failure, erased.is_empty()) {
+        return Err(BoardError::conflict(reason(error)));
+    }
+    let cleared = board.clear_free_space(&done).await;
+    match (failure, cleared) {
+        (None, Ok(remark)) => {
+            let text = format_args!("{done} {posts_of}{remark} {ELSEWHERE}");
+            Output::change(text, json!({ "erased": erased }))
         }
-        None => Output::message(format_args!("{done} {posts_of}{remark} {ELSEWHERE}")),
+        (None, Err(error)) => Err(error),
+        (Some(error), Ok(remark)) => {
+            Err(BoardError::conflict(format!("{}. {done}{remark}", reason(&error))))
+        }
+        (Some(error), Err(other)) => {
+            Err(BoardError::conflict(format!("{}. {}", reason(&error), reason(&other))))
+        }
     }
 }
 
-async fn erase_account(board: &ReferenceBoard, member: i64, with_posts: bool) -> BoardResult<()> {
-    // The member writes nothing more.
-    let ban = audit::entry(audit::MEMBER_BANNED, member)?;
-    board.set_audited(ban, move |tx, _| Box::pin(accounts::set_banned(tx, member, true))).await?;
-    if with_posts {
-        // The deletion updates the counters and writes the events.
-        let entry =
-            audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {member}"));
-        delete_posts(board, member, None, entry).await?;
+impl ErasedAccount {
+    async fn erase(&self, board: &ReferenceBoard, with_posts: bool) -> BoardResult<()> {
+        // The member writes nothing more. The last step of the erasure replaces the name in the audit log.
+        apply(board, self.name.clone(), Change::Banned(true)).await?;
+        self.remove(board, with_posts).await.map_err(|error| {
+            let reason = reason(&error);
+            let name = &self.name;
+            BoardError::conflict(format!(
+                "{reason}. {name:?} is banned, and a part of the data can be removed already: run the command again"
+            ))
+        })
     }
-    let entry = audit::entry(audit::MEMBER_ERASED, member)?;
-    board.erase(member, with_posts, entry).await
+
+    /// Removes the account of a banned member.
+    async fn remove(&self, board: &ReferenceBoard, with_posts: bool) -> BoardResult<()> {
+        let Self { member, name } = self;
+        let mut entry = audit::entry(audit::MEMBER_ERASED, member)?;
+        if with_posts {
+            // The deletion updates the counters and writes the events.
+            let deletion = PostDeletion { member: *member, name, since: None };
+            let deleted = deletion.run(board, Stops::Never).await;
+            if let Some(failure) = deleted.failure {
+                return Err(failure);
+            }
+            entry = entry.with_details(WITH_POSTS);
+        }
+        board.erase(*member, with_posts, entry).await
+    }
 }
 
 /// The texts about the result of a change of a member.

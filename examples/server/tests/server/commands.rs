@@ -26,6 +26,75 @@ fn commands_take_effect_between_two_requests() {
     assert_eq!(forums().status, 200);
 }
 
+/// Returns the arguments of the command that undoes a deletion, from a text that contains it.
+fn restore_arguments(text: &str) -> Vec<&str> {
+    let (_, rest) = text.split_once("`post restore ").unwrap();
+    let (arguments, _) = rest.split_once('`').unwrap();
+    ["post", "restore"].into_iter().chain(arguments.split(' ')).collect()
+}
+
+const DELETED: &str = "SELECT CAST(id AS TEXT) FROM post WHERE state = 'deleted' ORDER BY id";
+
+#[test]
+fn a_failed_deletion_says_what_it_did_and_the_next_one_undoes_both() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    let before = directory.query(DELETED);
+    directory.execute(
+        "CREATE TRIGGER refuse BEFORE UPDATE OF state ON post WHEN NEW.number = 1
+        BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    let ban = ["member", "ban", "alice", "--delete-posts", "--yes"];
+    let failed = directory.run(&ban, "");
+    let deleted = directory.query(DELETED).len() - before.len();
+    assert!(deleted > 1, "{failed:?}");
+    let count =
+        format!("Banned \"alice\". Deleted {deleted} posts. To undo, run `member unban alice` and");
+    failed.assert_error(&count);
+    failed.assert_error("Run the command again for the rest.");
+    let log = directory.run(&["audit", "list", "--action", "post.deleted", "--json"], "").json();
+    assert_eq!(log[0]["details"], "by alice; unfinished");
+
+    directory.execute("DROP TRIGGER refuse");
+    let repeated = directory.run(&ban, "").stdout;
+    assert!(repeated.contains("already banned. Deleted 3 posts."), "{repeated}");
+    assert!(repeated.ends_with(" This includes what earlier runs deleted that did not end.\n"));
+    let log = directory.run(&["audit", "list", "--action", "post.deleted", "--json"], "").json();
+    let details = [0, 1].map(|entry| log[entry]["details"].as_str().unwrap());
+    assert_eq!(details, ["by alice"; 2]);
+    for text in [&failed.stderr, &repeated] {
+        assert_eq!(restore_arguments(text), restore_arguments(&failed.stderr));
+    }
+    let restored = directory.run(&[&restore_arguments(&repeated)[..], &["--json"]].concat(), "");
+    assert_eq!(restored.json(), json!({ "ok": true, "posts": deleted + 3 }));
+    assert_eq!(directory.query(DELETED), before);
+
+    // The next deletion continues none.
+    let again = directory.run(&["post", "delete", "--by", "alice", "--yes", "--json"], "").json();
+    assert_eq!(again["posts"], deleted + 3);
+    let undo = again["undo"][0].as_str().unwrap();
+    assert!(!repeated.contains(undo) && undo.starts_with("post restore --by alice --since "));
+}
+
+#[test]
+fn a_stopped_deletion_says_what_it_did() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let generate = ["generate", "--members", "1", "--threads", "1", "--posts", "2000", "--yes"];
+    assert_eq!(directory.run(&generate, "").status, 0);
+    let find = "SELECT username FROM member ORDER BY id DESC LIMIT 1";
+    let author = directory.query(find).remove(0);
+    let before = directory.query(DELETED).len();
+    let arguments = directory.arguments(&["post", "delete", "--by", &author, "--yes"]);
+    let child = start(directory.path(), &arguments, &[]);
+    wait_until(|| directory.query(DELETED).len() > before);
+    signal(&child, "INT");
+    let stopped = wait(child);
+    let deleted = directory.query(DELETED).len() - before;
+    stopped.assert_error(&format!("stopped by SIGINT. Deleted {deleted} posts by"));
+    let undo = restore_arguments(&stopped.stderr);
+    assert_eq!(directory.run(&undo, "").status, 0);
+    assert_eq!(directory.query(DELETED).len(), before);
+}
+
 #[test]
 fn the_printed_document_is_the_served_one() {
     for surface in ["full", "compact"] {

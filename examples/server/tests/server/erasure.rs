@@ -199,7 +199,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         expected.sort_unstable();
         assert_eq!(actions, expected);
         for entry in [
-            ["member.erased", &*id, ""],
+            ["member.erased", &*id, if with_posts { "with posts" } else { "" }],
             ["member.unbanned", &id, ""],
             ["forum.moderator_added", "2", &format!("member {id}")],
         ] {
@@ -306,4 +306,27 @@ fn an_erasure_that_was_killed_can_be_repeated() {
             assert_eq!(after["items"][forum][key], before["items"][forum][key], "{key}");
         }
     }
+}
+
+/// Another command bans the other administrator between the check before the confirmation and the ban.
+#[test]
+fn the_last_administrator_is_not_erased_after_another_one_was_banned() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    let change = |arguments: &[&str], input| {
+        let changed = directory.run(arguments, input);
+        assert_eq!(changed.status, 0, "{changed:?}");
+    };
+    change(&["member", "groups", "alice", "administrators"], "");
+    change(&["member", "password", "alice", "--password-stdin"], "a long password");
+    let other = Connection::open(directory.path().join("forum.db")).unwrap();
+    let ban = "BEGIN IMMEDIATE; UPDATE member SET banned = TRUE WHERE username = 'admin'";
+    other.execute_batch(ban).unwrap();
+    let arguments = directory.arguments(&["member", "erase", "alice", "--yes"]);
+    let erasure = start(directory.path(), &arguments, &[]);
+    // The command has read the administrators, and waits to write.
+    thread::sleep(Duration::from_secs(2));
+    other.execute_batch("COMMIT").unwrap();
+    wait(erasure).assert_error("\"alice\" is the last administrator who can sign in");
+    let banned = "SELECT CAST(banned AS TEXT) FROM member WHERE username = 'alice'";
+    assert_eq!(directory.query(banned), ["0"]);
 }

@@ -53,6 +53,33 @@ pub async fn delete(
     delete_locked(tx, events, item, &BoardRules::load(tx).await?).await
 }
 
+/// End of the details of the entry about a deletion of the posts of a member that has not reached its last post.
+pub const UNFINISHED: &str = "; unfinished";
+
+/// Returns the time of the first unfinished deletion with these details.
+pub async fn unfinished_since(
+    connection: &Connection<'_>,
+    details: String,
+) -> BoardResult<Option<Timestamp>> {
+    let find = "
+        SELECT min(occurred_at) AS began_at FROM forum_api_audit_log
+        WHERE action = 'post.deleted' AND details = CAST(?1 AS TEXT)";
+    connection.one(find, bind![details], |row| row.value("began_at")).await
+}
+
+/// Marks those unfinished deletions as ended that began since a time and whose details begin with this text.
+pub async fn end_deletions(
+    tx: &Transaction<'_>,
+    begins: String,
+    since: Timestamp,
+) -> BoardResult<()> {
+    let update = "
+        UPDATE forum_api_audit_log SET details = substr(details, 1, length(details) - length(CAST(?3 AS TEXT)))
+        WHERE action = 'post.deleted' AND occurred_at >= ?2 AND details LIKE '%' || CAST(?3 AS TEXT)
+            AND substr(details, 1, length(CAST(?1 AS TEXT))) = CAST(?1 AS TEXT)";
+    tx.execute(update, bind![begins, since, UNFINISHED]).await.map(drop)
+}
+
 /// Maximum number of posts that one transaction reads and changes.
 const MAX_BATCH: i64 = 20;
 
