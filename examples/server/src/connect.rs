@@ -263,7 +263,9 @@ impl DatabaseUrl {
 fn with_socket(error: PostgresError, url: &str) -> BoardError {
     let decoded = |host| percent_decode_str(host).decode_utf8_lossy();
     match hosts(url).map(decoded).find(|host| host.starts_with('/')) {
-        Some(directory) => BoardError::internal(format!("{error}; the socket is in {directory}")),
+        Some(directory) => BoardError::internal(format!(
+            "{error}; the socket is the file .s.PGSQL.PORT in {directory}"
+        )),
         None => error.into(),
     }
 }

@@ -403,7 +403,7 @@ impl ListItem for UsageListing {
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {
     Lookup::parse(text)
-        .map_err(|_| "expected a lookup of 16 letters and digits, as printed by `token list`")
+        .map_err(|_| "expected a lookup of 16 letters and digits, as printed by `token list`: the part of a token between `forum_pat_` and the last `_`")
 }
 
 /// A token in the output. `token` is present only in the output of `token issue`.

@@ -282,10 +282,18 @@ impl EndpointAction {
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Self::Rotate(Id { id }) => {
+                let former = database.webhooks().find_endpoint(&id).await?;
+                let replaced = former.and_then(|endpoint| pending_until(&endpoint));
                 let rotated =
                     admin.rotate(&id, by).await.map_err(|error| refusal_for(&id, error))?;
+                let replaces = match replaced {
+                    Some(_) => {
+                        "It replaces the pending secret of an earlier rotation, which never becomes active. "
+                    }
+                    None => "",
+                };
                 let next = format!(
-                    "Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
+                    "{replaces}Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
                 );
                 return reveal(rotated, board, &next).await;
             }
@@ -454,6 +462,13 @@ async fn reveal(
     Output::new(text, shown)
 }
 
+/// Returns the time at which the pending secret of an endpoint becomes active; `None` if no secret is pending.
+fn pending_until(endpoint: &Endpoint) -> Option<Timestamp> {
+    let pending = endpoint.pending_secret.as_ref()?;
+    let active = endpoint.secret_at(SystemClock.now());
+    (*active != pending.secret).then_some(pending.activates_at)
+}
+
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
     generated_id(id, "whe_")
@@ -485,6 +500,9 @@ pub(super) struct EndpointListing {
     #[serde(skip)]
     pub last: Option<LastDelivery>,
     created_at: Timestamp,
+    /// Time at which the pending secret becomes active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret_pending_until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
@@ -494,6 +512,7 @@ impl EndpointListing {
     fn new(names: &HashMap<UserId, String>, endpoint: Endpoint) -> Self {
         let topics = endpoint.topics.to_string();
         Self {
+            secret_pending_until: pending_until(&endpoint),
             owner: names.get(&endpoint.owner).cloned(),
             topics: topics.split(',').map(Into::into).collect(),
             id: endpoint.id,
@@ -514,6 +533,7 @@ impl ListItem for EndpointListing {
         Column::new("STATE"),
         Column::new("FAILING").optional(),
         Column::new("ANSWER").optional(),
+        Column::new("NEW SECRET").optional(),
         Column::new("OWNER").optional().long(),
         Column::new("TOPICS").optional().long(),
         Column::new("URL").long(),
@@ -522,6 +542,7 @@ impl ListItem for EndpointListing {
     fn cells(&self) -> Vec<String> {
         let status =
             |last: &LastDelivery| last.status.map_or("none".into(), |status| status.to_string());
+        let pending = self.secret_pending_until.map_or("-".into(), time);
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
             (false, true) => "disabled after failures",
@@ -532,6 +553,7 @@ impl ListItem for EndpointListing {
             state.into(),
             self.failing_since.map_or("-".into(), time),
             self.last.as_ref().map_or("-".into(), status),
+            pending,
             self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
             self.topics.join(","),
             self.url.clone(),
