@@ -32,7 +32,7 @@ const SERVER_MODULES: &[&str] = &[
     "nearest", "new_file", "own_files", "options", "output", "terminal", "prompt", "shutdown", "log", "keys", "audit", "database_lock",
     "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::settings", "board::markdown",
     "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events", "board::forum_count",
-    "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
+    "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::posts::moderation", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
     "board::reference_board", "board::authorizer", "board::commands", "board::batches", "board::removal", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
     "webhooks", "connect", "server_parts", "http", "certificates", "sign_in", "startup_banner", "bootstrap", "redis_check", "serve", "commands", "cli",
 ];

@@ -69,6 +69,10 @@ struct Data {
     posts: BTreeMap<PostId, Post>,
     /// State of each deleted post before its deletion.
     deleted: BTreeMap<PostId, ContentState>,
+    /// State of each post in its last event. The events of a first post are also those of its thread.
+    last_states: BTreeMap<PostId, ContentState>,
+    /// Posts whose text was edited after their last event.
+    edited: HashSet<PostId>,
     ballots: BTreeMap<PollId, Ballot>,
     /// Ratings, each with the member who gave it.
     ratings: Vec<(UserId, Rating)>,
@@ -267,18 +271,13 @@ impl Data {
 
     /// Deletes a reply, unless it is deleted.
     fn delete_reply(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
-        let public = self.post(&READER, path);
         let post = found(self.posts.get_mut(&path.post_id))?;
         if post.state == ContentState::Deleted {
             return Ok(());
         }
         self.deleted.insert(path.post_id.clone(), post.state);
         post.state = ContentState::Deleted;
-        let Ok(mut deleted) = public else {
-            return Ok(());
-        };
-        deleted.value.state = ContentState::Deleted;
-        self.emit_public(actor, &path.thread_id, Ok(deleted), Event::post_deleted)
+        self.emit_post(actor, path)
     }
 
     /// Returns a post, which is not the place of a deleted one, and the forum that contains it.
@@ -480,7 +479,7 @@ impl Data {
         if new.subscribe {
             self.subscribe(writer, SubscriptionTarget::Thread(thread_id))?;
         }
-        self.emit_created(writer, path)
+        self.emit_shown(writer, path)
     }
 
     /// Checks and adds the poll of a new thread.
@@ -571,30 +570,60 @@ impl Data {
         }
     }
 
-    /// Writes an event of a post or poll to the outbox if every reader of the forum can see the post or poll.
-    fn emit_public<T>(
+    /// Writes an event of a poll to the outbox if every reader of the forum can see the poll.
+    fn emit_poll(
         &mut self,
         actor: &Viewer,
-        thread: &ThreadId,
-        resource: BoardResult<InForum<T>>,
-        event: fn(EventMeta, &T, EventContext<'_>) -> Event,
+        id: &PollId,
+        event: fn(EventMeta, &Poll, EventContext<'_>) -> Event,
     ) -> BoardResult<()> {
-        let (Ok(thread), Ok(resource)) = (self.thread(&READER, thread), resource) else {
+        let Ok(InForum { value: poll, .. }) = self.poll(&READER, id) else {
             return Ok(());
         };
-        self.emit(actor, &thread, |meta, context| event(meta, &resource.value, context))
+        let thread = self.thread(&READER, &poll.thread_id)?;
+        self.emit(actor, &thread, |meta, context| event(meta, &poll, context))
     }
 
-    /// Writes the events of a new post, or of a post that was approved.
-    fn emit_created(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
-        let thread = self.thread(&READER, &path.thread_id);
-        if let Ok(thread) = thread
-            && thread.first_post_id == path.post_id
-        {
-            self.emit(actor, &thread, Event::thread_created)?;
+    /// Writes the event of the change of a post since its last event to the outbox if every reader of the forum can see the
+    /// thread. Otherwise the event follows when they can.
+    fn emit_post(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
+        use ContentState::{Deleted, Visible};
+        let Ok(thread) = self.thread(&READER, &path.thread_id) else {
+            return Ok(());
+        };
+        let mut post = found(self.posts.get(&path.post_id))?.clone();
+        let event = match (self.last_states.get(&path.post_id), post.state) {
+            (None, Visible) => Event::post_created,
+            (Some(Deleted), Visible) => Event::post_restored,
+            (Some(Visible), Visible) if self.edited.contains(&path.post_id) => Event::post_updated,
+            (Some(Visible), Deleted) => Event::post_deleted,
+            _ => return Ok(()),
+        };
+        self.last_states.insert(path.post_id.clone(), post.state);
+        self.edited.remove(&path.post_id);
+        post.in_reply_to = post.in_reply_to.filter(|id| {
+            let answered = PostPath::new(path.thread_id.clone(), id.clone());
+            self.listed_post(&READER, &answered).is_ok()
+        });
+        self.emit(actor, &thread, |meta, context| event(meta, &post, context))
+    }
+
+    /// Writes the events of a post that was written, approved or restored. Those of a first post are those of its thread, and
+    /// of the changes in it while it was hidden.
+    fn emit_shown(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
+        let thread = match self.thread(&READER, &path.thread_id) {
+            Ok(thread) if thread.first_post_id == path.post_id => thread,
+            _ => return self.emit_post(actor, path),
+        };
+        match self.last_states.get_mut(&path.post_id) {
+            None => self.emit(actor, &thread, Event::thread_created)?,
+            Some(last) => {
+                *last = ContentState::Visible;
+                self.emit(actor, &thread, Event::thread_restored)?;
+            }
         }
-        let post = self.post(&READER, path);
-        self.emit_public(actor, &path.thread_id, post, Event::post_created)
+        let posts: Vec<_> = self.posts_of(&path.thread_id).map(Post::path).collect();
+        posts.iter().try_for_each(|path| self.emit_post(actor, path))
     }
 }
 
@@ -893,8 +922,8 @@ impl Board for MemoryBoard {
             data.emit_updated(&writer, &path.thread_id)?;
         }
         if has_new_body {
-            let public = data.post(&READER, &path);
-            data.emit_public(&writer, &path.thread_id, public, Event::post_updated)?;
+            data.edited.insert(path.post_id.clone());
+            data.emit_post(&writer, &path)?;
         }
         data.post(&writer, &path)
     }
@@ -925,6 +954,7 @@ impl Board for MemoryBoard {
             return Ok(());
         };
         thread.state = state;
+        data.last_states.insert(path.post_id, state);
         data.emit(&writer, &thread, Event::thread_deleted)
     }
 
@@ -980,16 +1010,15 @@ impl Board for MemoryBoard {
         rating.comment = new.comment;
         let rater = member.user_id().clone();
         data.ratings.push((rater, rating.clone()));
-        if !is_public {
-            return Ok(rating);
-        }
+        let mut public = rating.clone();
+        public.post_id = public.post_id.filter(|_| is_public);
         let forum_id = rating.forum_id.as_ref();
         let section = forum_id.and_then(|id| data.sections.get(id));
         let forum = section
             .map(|section| ForumSummary::new(section.forum.forum_id.clone(), &section.forum.title));
         let meta = member.request().event(data.now)?;
         let actor = writer.author.as_ref();
-        let event = Event::member_rated(meta, &rating, &rated, forum.as_ref(), actor);
+        let event = Event::member_rated(meta, &public, &rated, forum.as_ref(), actor);
         data.outbox.push(event);
         Ok(rating)
     }
@@ -1106,8 +1135,7 @@ impl Board for MemoryBoard {
         let ballot = found(data.ballots.get_mut(&id))?;
         let voter = member.user_id().clone();
         ballot.votes.insert(voter, new.option_ids);
-        let public = data.poll(&READER, &id);
-        data.emit_public(&writer, &poll.thread_id, public, Event::poll_voted)?;
+        data.emit_poll(&writer, &id, Event::poll_voted)?;
         data.poll(&writer, &id)
     }
 
@@ -1164,8 +1192,7 @@ impl Board for MemoryBoard {
             !vote.is_empty()
         });
         ballot.poll = poll;
-        let public = data.poll(&READER, &id);
-        data.emit_public(&writer, &before.thread_id, public, Event::poll_updated)?;
+        data.emit_poll(&writer, &id, Event::poll_updated)?;
         data.poll(&writer, &id)
     }
 
@@ -1491,7 +1518,7 @@ pub(crate) mod fixture {
                 return Err("the post does not await approval".into());
             }
             post.state = ContentState::Visible;
-            Ok(data.emit_created(&no_actor, &path)?)
+            Ok(data.emit_shown(&no_actor, &path)?)
         }
 
         async fn hide(&self, id: &PostId) -> FixtureResult<bool> {
@@ -1514,14 +1541,7 @@ pub(crate) mod fixture {
             let post = data.posts.get_mut(id).unwrap();
             post.state = state;
             let path = post.path();
-            let public = data.post(&READER, &path);
-            let restored = match data.thread(&READER, &path.thread_id) {
-                Ok(thread) if thread.first_post_id == *id => {
-                    data.emit(&no_actor, &thread, Event::thread_restored)
-                }
-                _ => data.emit_public(&no_actor, &path.thread_id, public, Event::post_restored),
-            };
-            Ok(restored?)
+            Ok(data.emit_shown(&no_actor, &path)?)
         }
 
         async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {

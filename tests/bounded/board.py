@@ -157,7 +157,7 @@ class Board:
     def add_unpublished(self, count: int) -> str:
         """Adds a thread that awaits approval, with approved replies of which no event was sent."""
         thread = self.start("unpublished")
-        self.copy_last_post(thread, count, published="FALSE")
+        self.copy_last_post(thread, count, published="FALSE", update_waits="TRUE")
         first = self.first_post(thread)
         self.database.run(
             f"UPDATE post SET published = FALSE WHERE thread_id = {thread}",

@@ -138,6 +138,19 @@ board_rules! {
         Ok(())
     }
 
+    /// The event of a rating of a post that awaits approval has the forum, and does not name the post.
+    async fn a_rating_event_omits_a_hidden_post(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
+        let nora = suite.newcomer("nora").await?;
+        let pending = suite.post(&nora, &reply.thread_id).await?;
+        let ada = suite.admin("ada").await?;
+        let rating = new_rating(1, Some(&pending.post_id));
+        ada.rate_member(&nora.id_ref(), &rating).await.expect_ok()?;
+        let event = only(suite.recorded().await?)?;
+        check_eq!(event.forum_id, Some(forum))?;
+        check_eq!(event.value("/rating/postId"), &Value::Null)
+    }
+
     /// The event of a rating without a post has no forum.
     async fn a_rating_event_without_a_post_has_no_forum(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;

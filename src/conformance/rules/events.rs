@@ -126,7 +126,7 @@ board_rules! {
     }
 
     /// The deletion of a first post emits `thread.deleted`, and its restoration `thread.restored`. The replies of the
-    /// thread emit no events, not even when they are changed while the thread is deleted.
+    /// thread emit no events, not even those that are deleted and restored while the thread is deleted.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
         let ThreadFixture { first, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
@@ -140,6 +140,56 @@ board_rules! {
         suite.expect_no_events().await?;
         suite.restore(&first.post_id).await?;
         suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
+    }
+
+    /// The deletion and the restoration of replies while their thread is deleted emit their events when the thread is restored,
+    /// after its event.
+    async fn changes_in_a_deleted_thread_emit_events_with_its_restoration(suite: &Suite) -> TestResult {
+        let ThreadFixture { first, reply, alice, .. } = recorded_thread(suite).await?;
+        suite.require(Capability::SoftDeletion)?;
+        let ada = suite.admin("ada").await?;
+        let deleted = suite.post(&alice, &first.thread_id).await?;
+        ada.delete_post(&reply).await.expect_ok()?;
+        ada.delete_post(&first).await.expect_ok()?;
+        suite.recorded().await?;
+        suite.restore(&reply.post_id).await?;
+        ada.delete_post(&deleted).await.expect_ok()?;
+        suite.expect_no_events().await?;
+        suite.restore(&first.post_id).await?;
+        let expected = [
+            event_name(&Topic::THREAD_RESTORED, &first.thread_id),
+            event_name(&Topic::POST_RESTORED, &reply.post_id),
+            event_name(&Topic::POST_DELETED, &deleted.post_id),
+        ];
+        suite.expect_events(&expected).await
+    }
+
+    /// The approval of an edited reply or thread that was deleted and restored meanwhile emits `post.restored` or
+    /// `thread.restored`: the last event was its deletion.
+    async fn an_approval_after_a_restoration_emits_an_event(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
+        suite.require(Capability::SoftDeletion)?;
+        let nora = suite.newcomer("nora").await?;
+        let ada = suite.admin("ada").await?;
+        let first = suite.thread(&nora, &forum).await?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        for (path, restored) in [
+            (&first, event_name(&Topic::THREAD_RESTORED, &first.thread_id)),
+            (&reply, event_name(&Topic::POST_RESTORED, &reply.post_id)),
+        ] {
+            suite.fixture.approve(&path.post_id).await?;
+            let edited = nora.edit(path, "Other words").await.expect_ok()?;
+            ada.delete_post(path).await.expect_ok()?;
+            suite.recorded().await?;
+            suite.restore(&path.post_id).await?;
+            if edited.state == ContentState::AwaitingApproval {
+                suite.expect_no_events().await?;
+                suite.fixture.approve(&path.post_id).await?;
+            }
+            let events = suite.recorded().await?;
+            check_eq!(events.first().map(|event| &event.name), Some(&restored))?;
+        }
+        Ok(())
     }
 
     /// A vote and a changed vote each emit `poll.voted`.

@@ -136,7 +136,7 @@ kinds! {
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::updated_example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PollEventData, PollEventData { poll: public_poll(poll), context: ThreadEventData::new(context) };
 
-    "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum. Only endpoints whose owner is one of the two members receive the event."
+    "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum; `postId` is null unless every caller who can see the forum can see the post. Only endpoints whose owner is one of the two members receive the event."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &Author::other_example(),

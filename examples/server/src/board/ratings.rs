@@ -17,7 +17,7 @@ use super::settings::{
 };
 use super::texts::{Texts, fill};
 
-/// Rates a member. Banned members can be rated.
+/// Rates a member. Banned members can be rated. The event names a rated post only if all callers who see the forum see it.
 pub async fn rate(
     Command { tx, events, actor, texts }: Command<'_>,
     user: UserRef,
@@ -57,12 +57,14 @@ pub async fn rate(
     rating.post_id = post_id.map(PostId::from);
     rating.forum_id = forum.map(ForumId::from);
     rating.comment = comment.into();
-    if post.is_none_or(|post| post.public) && events.has_readers {
+    if events.has_readers {
+        let mut public = rating.clone();
+        public.post_id = post.filter(|post| post.public).map(|post| post.id.into());
         let (rater, forum) = rater_and_forum(tx, events.actor, forum).await?;
         let mut author = Author::new(rated.user_id, rated.username);
         author.avatar_url = rated.avatar_url;
         events.record(|meta| {
-            Event::member_rated(meta, &rating, &author, forum.as_ref(), rater.as_ref())
+            Event::member_rated(meta, &public, &author, forum.as_ref(), rater.as_ref())
         })?;
     }
     Ok(rating)

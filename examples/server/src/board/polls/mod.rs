@@ -14,11 +14,12 @@ use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
-use crate::board::db::{Connection, Row, Transaction, bind, json};
+use crate::board::db::{Bound, Connection, Row, Transaction, bind, json};
 use crate::board::events::{Command, EventRecorder};
 use crate::board::posts::edit_limit::{self, OLDEST};
 use crate::board::posts::post_events::EventScope;
 use crate::board::posts::post_insert::TimesParams;
+use crate::board::posts::post_row::PostRow;
 use crate::board::rules::check_version;
 use crate::board::settings::EDITS_PER_HOUR;
 use poll_rules::PollDraft;
@@ -41,7 +42,8 @@ pub async fn vote(
     let mut found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
     let chosen = poll_rules::check_vote(&found.poll, &vote, texts)?;
-    write_vote(tx, &mut found.poll, poll, actor.member, &chosen).await?;
+    let is_hidden = found.is_hidden();
+    write_vote(tx, &mut found.poll, poll, is_hidden, actor.member, &chosen).await?;
     found.record_change(tx, events, Event::poll_voted).await
 }
 
@@ -67,7 +69,7 @@ pub async fn edit(
         return Ok(found.into_in_forum());
     }
     edit_limit::check(actor, oldest_edit, events.now, texts)?;
-    update(tx, actor, poll, &found.poll, &draft, events.now).await?;
+    update(tx, actor, poll, &found, &draft, events.now).await?;
     let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
 }
@@ -106,6 +108,11 @@ impl PollRow {
         InForum::new(ForumId::from(self.forum), self.poll)
     }
 
+    /// Returns whether some callers who see the forum do not see the poll: its events wait.
+    fn is_hidden(&self) -> bool {
+        self.state != ContentState::Visible
+    }
+
     /// Records the event if all callers who see the forum see the poll, and returns the poll.
     pub async fn record_change(
         self,
@@ -113,7 +120,7 @@ impl PollRow {
         events: &mut EventRecorder,
         event: fn(EventMeta, &Poll, EventContext<'_>) -> Event,
     ) -> BoardResult<InForum<Poll>> {
-        if self.state == ContentState::Visible && events.has_readers {
+        if !self.is_hidden() && events.has_readers {
             let thread = self.poll.thread_id.to_i64()?;
             let scope = EventScope::load(tx, thread, events.actor).await?;
             events.record(|meta| event(meta, &self.poll, scope.context()))?;
@@ -139,6 +146,10 @@ static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
 
 static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
 
+/// Selects the poll of a thread in any state.
+static OF_ANY_THREAD: LazyLock<String> =
+    LazyLock::new(|| format!("{SELECT} WHERE poll.thread_id = :key ORDER BY option.position"));
+
 fn query(key: &str) -> String {
     let sees = sees_thread();
     format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
@@ -153,14 +164,71 @@ async fn find(
 ) -> BoardResult<PollRow> {
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":key": key });
-    let mut found = None;
+    select(connection, query, &parameters, now).await?.ok_or(BoardError::PathNotFound)
+}
+
+async fn select(
+    connection: &Connection<'_>,
+    query: &'static str,
+    parameters: &[Bound<'_>],
+    now: Timestamp,
+) -> BoardResult<Option<PollRow>> {
+    let mut found: Option<PollRow> = None;
     connection
-        .all(query, &parameters, |row| {
+        .all(query, parameters, |row| {
             let poll = read_poll(row, now)?;
             add_option(&mut found.get_or_insert(poll).poll, row)
         })
         .await?;
-    found.ok_or(BoardError::PathNotFound)
+    Ok(found)
+}
+
+/// What was changed in a poll while its thread was hidden.
+struct HiddenChanges {
+    update_waits: bool,
+    votes_wait: bool,
+}
+
+/// Records the events of the changes to the poll of a thread while it was hidden, after the events of `item`, its first post.
+/// Does nothing unless the thread is visible now. If receivers do not know the thread, there are no events.
+pub async fn publish(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    item: &PostRow,
+) -> BoardResult<()> {
+    if !item.first || item.state != ContentState::Visible {
+        return Ok(());
+    }
+    let find = "SELECT update_waits, votes_wait FROM poll WHERE thread_id = ?1 AND (update_waits OR votes_wait)";
+    let changes = tx
+        .first(find, bind![item.thread], |row| {
+            Ok(HiddenChanges {
+                update_waits: row.value("update_waits")?,
+                votes_wait: row.value("votes_wait")?,
+            })
+        })
+        .await?;
+    let Some(HiddenChanges { update_waits, votes_wait }) = changes else {
+        return Ok(());
+    };
+    let sent = "UPDATE poll SET update_waits = FALSE, votes_wait = FALSE WHERE thread_id = ?1";
+    tx.execute(sent, bind![item.thread]).await?;
+    if !item.published || !events.has_readers {
+        return Ok(());
+    }
+    let voter: Option<i64> = None;
+    let parameters = bind! { ":key": item.thread, ":member": voter };
+    let found = select(tx, &OF_ANY_THREAD, parameters, events.now).await?;
+    let Some(found) = found else {
+        return Ok(());
+    };
+    if update_waits {
+        found.clone().record_change(tx, events, Event::poll_updated).await?;
+    }
+    if votes_wait {
+        found.record_change(tx, events, Event::poll_voted).await?;
+    }
+    Ok(())
 }
 
 /// Reads the columns that are the same in each row.
@@ -219,17 +287,18 @@ async fn update(
     tx: &Transaction<'_>,
     actor: &Actor,
     poll: i64,
-    before: &Poll,
+    before: &PollRow,
     draft: &PollDraft<'_>,
     now: Timestamp,
 ) -> BoardResult<()> {
     let of_poll = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
+        ":hidden": before.is_hidden(),
     };
     let mut parameters = of_poll.to_vec();
     let mut statements = vec![UPDATE];
-    let removed = removed_options(before, draft)?;
+    let removed = removed_options(&before.poll, draft)?;
     let removed_ids = json(&removed)?;
     let options = draft.options.as_deref().map(json).transpose()?;
     if options.is_some() {
@@ -262,7 +331,7 @@ fn removed_options(before: &Poll, draft: &PollDraft<'_>) -> BoardResult<Vec<i64>
 
 const UPDATE: &str = "
     UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
-        closes_at = :closes_at, version = version + 1
+        closes_at = :closes_at, version = version + 1, update_waits = update_waits OR :hidden
     WHERE id = :poll";
 
 /// SQLite replaces a null id with a new one.
@@ -285,6 +354,7 @@ async fn write_vote(
     tx: &Transaction<'_>,
     poll: &mut Poll,
     id: i64,
+    is_hidden: bool,
     member: Option<i64>,
     chosen: &[i64],
 ) -> BoardResult<()> {
@@ -320,6 +390,7 @@ async fn write_vote(
     let parameters = bind! {
         ":poll": id, ":member": member, ":added": json(&added)?, ":removed": json(&removed)?,
         ":choices": added.len() as i64 - removed.len() as i64, ":voters": voters as i64,
+        ":hidden": is_hidden,
     };
     tx.execute_independent(&CHANGE_VOTE, parameters).await?;
     Ok(())
@@ -341,5 +412,5 @@ const CHANGE_VOTE: [&str; 5] = [
     ) AS change
     WHERE poll_option.id = change.option_id",
     "UPDATE ballot SET choices = choices + :choices WHERE poll_id = :poll AND member_id = :member",
-    "UPDATE poll SET voters = voters + :voters WHERE id = :poll",
+    "UPDATE poll SET voters = voters + :voters, votes_wait = votes_wait OR :hidden WHERE id = :poll",
 ];

@@ -504,6 +504,7 @@ pub async fn edit(
         ":post": item.post, ":state": state.as_str(), ":body": body,
         ":html": html, ":words": body.map(|body| search::body_words(body)),
         ":now": now, ":editor": actor.member, ":reason": edit.reason,
+        ":in_hidden": !item.has_events_at_once(),
     };
     edit_limit::run_counted(tx, actor, now, vec![EDIT], parameters.to_vec()).await?;
     item.count_state(tx, state, edited.view.access.counts).await?;
@@ -516,7 +517,8 @@ const EDIT: &str = "
     UPDATE post SET
         body = coalesce(:body, body), body_html = coalesce(:html, body_html),
         body_words = coalesce(:words, body_words), version = version + 1,
-        edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
+        edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state,
+        edit_waits = edit_waits OR :in_hidden OR :state <> 'visible', update_waits = update_waits OR :in_hidden
     WHERE id = :post";
 
 /// Changes the thread of a first post, which has the state of the post. It precedes [`EDIT`], whose trigger adds the title
@@ -535,5 +537,6 @@ pub async fn delete(
 ) -> BoardResult<()> {
     let mut deleted =
         ChangedPost::load(tx, actor, thread, post, PostChange::Delete, events.now, texts).await?;
-    deleted.item.delete(tx, events, deleted.view.access.counts).await
+    let on_profiles = deleted.view.access.counts;
+    deleted.item.change_state(tx, events, ContentState::Deleted, on_profiles).await
 }

@@ -6,12 +6,13 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 use forum_api::webhook::Event;
 
-use super::post_events::{EDITED, EventScope, EventsByPlace, RESTORED};
+use super::post_events::EventScope;
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::locks::{self, LockTarget, PostTarget};
+use crate::board::polls;
 
 /// Makes a post that awaits approval visible. For a first post, also makes its thread visible.
 pub async fn approve(
@@ -22,13 +23,8 @@ pub async fn approve(
     let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
     let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
-    item.set_state(tx, ContentState::Visible, events.now, on_profiles).await?;
-    if item.is_public() {
-        item.record_waiting_update(tx, events).await?;
-        let edited = EventsByPlace { of_first: EDITED, of_reply: EDITED };
-        item.publish(tx, events, edited).await?;
-    }
-    Ok(())
+    item.change_state(tx, events, ContentState::Visible, on_profiles).await?;
+    polls::publish(tx, events, &item).await
 }
 
 /// Restores a deleted post to its state before the deletion. For a first post, also restores its thread.
@@ -212,10 +208,8 @@ async fn restore_locked(
         return Ok(false);
     }
     let before = item.state_before.unwrap_or(ContentState::Visible);
-    item.set_state(tx, before, events.now, rules.counts(item.forum)).await?;
-    if item.is_public() {
-        item.publish(tx, events, RESTORED).await?;
-    }
+    item.change_state(tx, events, before, rules.counts(item.forum)).await?;
+    polls::publish(tx, events, &item).await?;
     Ok(true)
 }
 
@@ -229,7 +223,7 @@ async fn delete_locked(
     if item.state == ContentState::Deleted {
         return Ok(false);
     }
-    item.delete(tx, events, rules.counts(item.forum)).await?;
+    item.change_state(tx, events, ContentState::Deleted, rules.counts(item.forum)).await?;
     Ok(true)
 }
 

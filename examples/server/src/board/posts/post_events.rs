@@ -142,8 +142,15 @@ pub const EDITED: PostEvents = &[PostEventKind::Post(Event::post_updated)];
 /// The events of a change that both the first post of a thread and a reply can undergo.
 #[derive(Clone, Copy, Debug)]
 pub struct EventsByPlace {
-    pub of_first: PostEvents,
-    pub of_reply: PostEvents,
+    of_first: PostEvents,
+    of_reply: PostEvents,
+}
+
+impl EventsByPlace {
+    /// Returns the events of a first post or of a reply.
+    pub const fn at(self, is_first: bool) -> PostEvents {
+        if is_first { self.of_first } else { self.of_reply }
+    }
 }
 
 pub const CREATED: EventsByPlace = EventsByPlace { of_first: STARTED, of_reply: REPLIED };

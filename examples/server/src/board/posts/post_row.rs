@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{CREATED, DELETED, EventScope, EventsByPlace, REPLIED, THREAD_UPDATED};
+use super::post_events::{
+    CREATED, DELETED, EDITED, EventScope, PostEvents, RESTORED, THREAD_UPDATED,
+};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::accounts::post_count;
@@ -23,7 +25,11 @@ pub struct PostRow {
     pub state: ContentState,
     pub state_before: Option<ContentState>,
     /// True if `post.created` was sent.
-    published: bool,
+    pub published: bool,
+    /// True if the last event of the post, or for a first post of its thread, was the deletion.
+    withdrawn: bool,
+    /// True if the text or the title was edited without an event.
+    edit_waits: bool,
     /// True if the thread was changed while it awaited approval, without an event.
     thread_update_waits: bool,
     thread_state: ContentState,
@@ -37,7 +43,8 @@ impl PostRow {
     /// The columns that [`read`](Self::read) expects.
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-        post.state AS post_state, post.state_before, post.published, thread.update_waits,
+        post.state AS post_state, post.state_before, post.published, post.withdrawn, post.edit_waits,
+        thread.update_waits AS thread_update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
@@ -60,7 +67,9 @@ impl PostRow {
             state: row.state("post_state")?,
             state_before: row.maybe_state("state_before")?,
             published: row.value("published")?,
-            thread_update_waits: row.value("update_waits")?,
+            withdrawn: row.value("withdrawn")?,
+            edit_waits: row.value("edit_waits")?,
+            thread_update_waits: row.value("thread_update_waits")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
             replies: row.value("reply_count")?,
@@ -81,71 +90,103 @@ impl PostRow {
         (self.state, self.thread_state) == (ContentState::Visible, ContentState::Visible)
     }
 
-    /// Records the events of a post that becomes visible to all callers who see the forum: `republished` if it was
-    /// published before, and otherwise the events of a new thread or post. For a first post, it also publishes replies
-    /// that were approved while the thread was hidden.
-    pub async fn publish(
-        &self,
-        tx: &Transaction<'_>,
-        events: &mut EventRecorder,
-        republished: EventsByPlace,
-    ) -> BoardResult<()> {
-        let recorded = if self.published { republished } else { CREATED };
-        self.record(tx, events, recorded).await?;
-        let thread = self.first.then_some(self.thread);
-        let parameters = bind! { ":post": self.post, ":thread": thread };
-        let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value("id")).await?;
-        if !events.has_readers {
-            return Ok(());
-        }
-        published.retain(|post| *post != self.post);
-        published.sort_unstable();
-        for post in published {
-            let (scope, reply) =
-                EventScope::load_with_post(tx, self.thread, post, events.actor).await?;
-            scope.record(events, REPLIED, &reply.post)?;
-        }
-        Ok(())
+    /// Returns whether the events of a change are sent with the change. Those of a reply in a hidden thread wait until the thread
+    /// is visible.
+    pub fn has_events_at_once(&self) -> bool {
+        self.first || self.thread_state == ContentState::Visible
     }
 
-    /// Records `thread.updated` for a first post that was published before and is approved, if its thread was changed while it
-    /// awaited approval.
-    pub async fn record_waiting_update(
-        &self,
-        tx: &Transaction<'_>,
-        events: &mut EventRecorder,
-    ) -> BoardResult<()> {
-        if !self.first || !self.thread_update_waits {
-            return Ok(());
+    /// Returns the events that are missing, after which receivers know the post in its present state. There are none while a
+    /// post awaits approval.
+    fn missing_events(&self) -> [PostEvents; 2] {
+        let edited = if self.edit_waits { EDITED } else { &[] };
+        match self.state {
+            ContentState::Visible if !self.published => [CREATED.at(self.first), &[]],
+            ContentState::Visible if self.withdrawn => {
+                // The event of a reply contains its text, and that of a thread does not contain its first post.
+                [RESTORED.at(self.first), if self.first { edited } else { &[] }]
+            }
+            ContentState::Visible if self.first && self.thread_update_waits => {
+                [THREAD_UPDATED, edited]
+            }
+            ContentState::Visible => [edited, &[]],
+            ContentState::Deleted if self.published && !self.withdrawn => {
+                [DELETED.at(self.first), &[]]
+            }
+            _ => [&[], &[]],
         }
-        let update = "UPDATE thread SET update_waits = FALSE WHERE id = ?1";
-        tx.execute(update, bind![self.thread]).await?;
-        if self.published {
-            let updated = EventsByPlace { of_first: THREAD_UPDATED, of_reply: &[] };
-            self.record(tx, events, updated).await?;
-        }
-        Ok(())
     }
 
-    /// Records the events of a change.
-    pub async fn record(
+    /// Records the missing events.
+    async fn record_missing(
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        changed: EventsByPlace,
     ) -> BoardResult<()> {
-        if !events.has_readers {
+        let missing = self.missing_events();
+        if !events.has_readers || missing.iter().all(|kinds| kinds.is_empty()) {
             return Ok(());
         }
-        let kinds = if self.first { changed.of_first } else { changed.of_reply };
         let (scope, post) =
             EventScope::load_with_post(tx, self.thread, self.post, events.actor).await?;
-        scope.record(events, kinds, &post.post)
+        missing.into_iter().try_for_each(|kinds| scope.record(events, kinds, &post.post))
+    }
+
+    /// Changes the state of the post and, for a first post, of its thread, and updates the counters. `on_profiles` is true if
+    /// posts in the forum count on profiles.
+    ///
+    /// Records the events. They are those since the last event of the post: if it was deleted, and restored to await approval,
+    /// its approval restores it. A thread that becomes visible also has the events of the replies that were changed while it was hidden.
+    pub async fn change_state(
+        &mut self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+        to: ContentState,
+        on_profiles: bool,
+    ) -> BoardResult<()> {
+        self.set_state(tx, to, events.now, on_profiles).await?;
+        if self.has_events_at_once() {
+            self.record_missing(tx, events).await?;
+        }
+        if self.first && to == ContentState::Visible {
+            self.publish_replies(tx, events).await?;
+        }
+        Ok(())
+    }
+
+    /// Records the events of the replies that were changed while the thread was hidden.
+    async fn publish_replies(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+    ) -> BoardResult<()> {
+        static FIND: LazyLock<String> = LazyLock::new(|| {
+            let columns = PostRow::COLUMNS;
+            format!(
+                "SELECT {columns} FROM thread JOIN post ON post.thread_id = thread.id
+                WHERE thread.id = ?1 AND post.update_waits ORDER BY post.id"
+            )
+        });
+        const PUBLISH: &str = "
+            UPDATE post SET
+                update_waits = FALSE, published = published OR state = 'visible',
+                withdrawn = CASE state WHEN 'visible' THEN FALSE WHEN 'deleted' THEN published ELSE withdrawn END,
+                edit_waits = edit_waits AND state <> 'visible'
+            WHERE thread_id = ?1 AND update_waits";
+        let replies = tx.all(&FIND, bind![self.thread], Self::read).await?;
+        if replies.is_empty() {
+            return Ok(());
+        }
+        tx.execute(PUBLISH, bind![self.thread]).await?;
+        for reply in replies {
+            reply.record_missing(tx, events).await?;
+        }
+        Ok(())
     }
 
     /// Changes the state of the post at the time `now`, and updates the counters. For a first post, also changes the state of
-    /// its thread. `on_profiles` is true if posts in the forum count on profiles.
-    pub async fn set_state(
+    /// its thread.
+    async fn set_state(
         &mut self,
         tx: &Transaction<'_>,
         to: ContentState,
@@ -156,34 +197,24 @@ impl PostRow {
             UPDATE post SET
                 state = :to, version = version + 1,
                 state_before = CASE WHEN :to = 'deleted' THEN state END,
-                deleted_at = CASE WHEN :to = 'deleted' THEN CAST(:now AS BIGINT) END
+                deleted_at = CASE WHEN :to = 'deleted' THEN CAST(:now AS BIGINT) END,
+                published = published OR :sent AND :to = 'visible',
+                withdrawn = CASE
+                    WHEN :sent AND :to = 'visible' THEN FALSE WHEN :sent AND :to = 'deleted' THEN published ELSE withdrawn
+                END,
+                edit_waits = edit_waits AND NOT (:sent AND :to = 'visible'),
+                update_waits = update_waits OR NOT :sent
             WHERE id = :post";
         let thread = "
-            UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
+            UPDATE thread SET
+                state = :to, version = version + 1, update_waits = update_waits AND :to <> 'visible'
+            WHERE id = :thread AND first_post_id = :post";
         let parameters = bind! {
             ":post": self.post, ":thread": self.thread, ":to": to.as_str(), ":now": now,
+            ":sent": self.has_events_at_once(),
         };
         tx.execute_independent(&[post, thread], parameters).await?;
         self.count_state(tx, to, on_profiles).await
-    }
-
-    /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public. Also records
-    /// it for a post that was public until an edit that awaits approval: who received its events would keep it otherwise.
-    pub async fn delete(
-        &mut self,
-        tx: &Transaction<'_>,
-        events: &mut EventRecorder,
-        on_profiles: bool,
-    ) -> BoardResult<()> {
-        let awaits_approval_of_edit = self.published
-            && self.state == ContentState::AwaitingApproval
-            && (self.first || self.thread_state == ContentState::Visible);
-        let is_known = self.is_public() || awaits_approval_of_edit;
-        self.set_state(tx, ContentState::Deleted, events.now, on_profiles).await?;
-        if is_known {
-            self.record(tx, events, DELETED).await?;
-        }
-        Ok(())
     }
 
     /// Updates the counters after a change of the state of the post and, for a first post, of its thread.
@@ -275,13 +306,3 @@ pub const COUNT_IN_THREAD: &str = "
             )
         )
     WHERE id = :thread";
-
-/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts.
-const PUBLISH: &str = "
-    UPDATE post SET published = TRUE
-    WHERE NOT published AND id IN (
-        SELECT CAST(:post AS BIGINT)
-        UNION ALL
-        SELECT id FROM post WHERE thread_id = :thread AND NOT published AND state = 'visible'
-    )
-    RETURNING id";

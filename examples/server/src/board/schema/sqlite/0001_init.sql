@@ -157,6 +157,12 @@ CREATE TABLE post (
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published INTEGER NOT NULL DEFAULT TRUE,
+    -- Whether the last event of the post, or for a first post of its thread, was the deletion.
+    withdrawn INTEGER NOT NULL DEFAULT FALSE,
+    -- Whether the text or the title was edited without an event: the edit awaits approval, or the thread is hidden.
+    edit_waits INTEGER NOT NULL DEFAULT FALSE,
+    -- Whether the reply was changed while its thread was hidden: its events follow when the thread is visible.
+    update_waits INTEGER NOT NULL DEFAULT FALSE,
     -- Post of the same thread to which this post replies; its row can be removed.
     in_reply_to INTEGER,
     -- The texts follow the short columns, so that SQLite finds those on the first page of a long row.
@@ -171,7 +177,7 @@ CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE s
 CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
-CREATE INDEX post_unpublished ON post (thread_id, state) WHERE NOT published;
+CREATE INDEX post_update_waits ON post (thread_id) WHERE update_waits;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
@@ -228,6 +234,10 @@ CREATE TABLE poll (
     can_change_vote INTEGER NOT NULL,
     closes_at INTEGER,
     voters INTEGER NOT NULL DEFAULT 0,
+    -- Whether the poll was edited, and whether a vote was stored, while the thread was hidden: the events follow when it is
+    -- visible.
+    update_waits INTEGER NOT NULL DEFAULT FALSE,
+    votes_wait INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
