@@ -61,6 +61,26 @@ pub fn any_action() -> impl Strategy<Value = Action> {
     )
 }
 
+/// Returns actions that write, hide and show content: of the administrator, a member and the newcomer, who also edits, and of
+/// operators.
+pub fn any_moderated_action() -> impl Strategy<Value = Action> {
+    let kind = prop_oneof![
+        2 => select(&[Start, Reply, Vote, UpdatePoll]),
+        3 => select(&[Edit, Delete, Approve, Restore]),
+        1 => select(&[Lock, Rate]),
+    ];
+    let caller = select(&[0, 2, NEWCOMER]).prop_map(Some);
+    (kind, caller, 0..1_000_usize, 0..1_000_usize, any::<bool>()).prop_map(
+        |(kind, caller, index, other_index, flag)| Action {
+            kind,
+            caller,
+            index,
+            other_index,
+            flag,
+        },
+    )
+}
+
 impl Action {
     /// Returns the time that passes before the action.
     pub fn wait(&self) -> Duration {

@@ -129,7 +129,9 @@ impl ActionRunner {
             }
             Kind::Reply => post_to(format!("/threads/{thread}/posts"), text),
             Kind::Edit => {
-                let edit = json!({ "body": WORD, "title": flag.then_some("Teas") });
+                let title = flag.then_some(["Drinks", "Teas"][other_index % 2]);
+                let body = format!("{WORD} {}", other_index % 3);
+                let edit = json!({ "body": body, "title": title });
                 (Method::PATCH, post_path(), edit)
             }
             Kind::Delete => (Method::DELETE, post_path(), Value::Null),
@@ -150,7 +152,8 @@ impl ActionRunner {
                 post_to(format!("/polls/{}/votes", id("poll")), vote)
             }
             Kind::UpdatePoll => {
-                let edit = json!({ "question": "Tea or coffee?" });
+                let question = ["Tea?", "Tea or coffee?"][other_index % 2];
+                let edit = json!({ "question": question });
                 (Method::PATCH, format!("/polls/{}", id("poll")), edit)
             }
             Kind::Subscribe => {
@@ -204,6 +207,29 @@ impl ActionRunner {
         let last = self.ids.count("thread").saturating_sub(1);
         let path = format!("/threads/{}/poll", self.ids.get("thread", last));
         self.send(Some(0), (Method::GET, path, Value::Null)).await
+    }
+
+    /// Reads the threads with their posts and polls, and the members, as the administrator sees them.
+    pub async fn read_all(&mut self) -> Value {
+        let ids = |kind: &'static str| self.ids.by_kind.get(kind).cloned().unwrap_or_default();
+        let (thread_ids, member_ids) = (ids("thread"), ids("member"));
+        let mut threads = Vec::new();
+        for id in thread_ids {
+            let thread = self.read(format!("/threads/{id}")).await;
+            let posts = self.read(format!("/threads/{id}/posts?limit=100")).await;
+            let poll = self.read(format!("/threads/{id}/poll")).await;
+            threads.push(json!({ "thread": thread, "posts": posts["items"], "poll": poll }));
+        }
+        let mut members = Vec::new();
+        for id in member_ids {
+            members.push(self.read(format!("/members/{id}")).await);
+        }
+        json!({ "threads": threads, "members": members })
+    }
+
+    /// Returns the body of a response to the administrator.
+    async fn read(&mut self, path: String) -> Value {
+        self.send(Some(0), (Method::GET, path, Value::Null)).await[1].take()
     }
 
     /// Makes a change by an operator.
