@@ -7,8 +7,6 @@ use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::{BackendResult, named_variants};
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-use crate::model::{CLOCK_TOLERANCE, HOUR};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
@@ -43,30 +41,6 @@ impl ClaimRequest {
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 }
-
-/// Longest times between now and the due time of a pending delivery. A due time that is further ahead was written by a
-/// clock that was ahead, and counts as reached. A tolerance of 60 s is added to each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DueTimeLimits {
-    /// Duration of a lease.
-    pub lease: Duration,
-    /// Longest delay before an attempt.
-    pub delay: Duration,
-}
-
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-impl DueTimeLimits {
-    /// Returns the limits with their tolerance.
-    pub(crate) fn with_tolerance(&self) -> Self {
-        let limit = |length: Duration| length.saturating_add(CLOCK_TOLERANCE);
-        Self { lease: limit(self.lease), delay: limit(self.delay) }
-    }
-}
-
-/// Longer than any lease that a worker takes. The lease of a delivery that an operator retries counts as expired if it ends
-/// later: the caller does not know the settings of the workers.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) const MAX_LEASE: Duration = HOUR;
 
 /// Result of a claim.
 #[doc(hidden)]
@@ -111,20 +85,24 @@ pub struct Settlement {
     pub progress: DeliveryProgress,
     /// Record of the attempt; `None` if the delivery was withheld.
     pub attempt: Option<AttemptRecord>,
+    /// Time from which the due time of the progress was computed. The clock can be set until the result is stored.
+    pub computed_at: Timestamp,
 }
 
 impl Settlement {
-    /// Creates the result of an attempt of a claimed delivery.
+    /// Creates the result of an attempt of a claimed delivery, which was computed at `now`.
     pub fn new(
         claimed: &ClaimedDelivery,
         progress: DeliveryProgress,
         attempt: Option<AttemptRecord>,
+        now: Timestamp,
     ) -> Self {
         Self {
             delivery_id: claimed.delivery.id.clone(),
             lease_id: claimed.lease_id,
             progress,
             attempt,
+            computed_at: now,
         }
     }
 
@@ -385,17 +363,16 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Replaces times that a clock that was ahead wrote by `now`, so that nothing waits until they are reached: due times
-    /// that exceed `limits`, and starts of retention periods and of failures that are more than 60 s ahead. The retention of a
-    /// dead delivery starts with its creation. Changes a bounded number of rows in one call, and returns it.
+    /// Replaces times that a clock that was more than 60 s ahead wrote by `now`, so that nothing waits until they are reached:
+    /// due times (a store keeps the time at which it wrote each), and starts of retention periods and of failures. The
+    /// retention of a dead delivery starts with its creation. Changes a bounded number of rows in one call, and returns it.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64>;
+    async fn correct_times(&self, now: Timestamp) -> BackendResult<u64>;
 
     /// See [`WebhookStores::queue_stats`](super::WebhookStores::queue_stats).
-    async fn queue_stats(&self, limits: DueTimeLimits, now: Timestamp)
-    -> BackendResult<QueueStats>;
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
 
     /// See [`WebhookStores::delivery_stats`](super::WebhookStores::delivery_stats).
     async fn delivery_stats(
@@ -422,8 +399,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Queues a finished delivery (delivered, dead, gone or withheld) again and resets its number of attempts, or makes a
     /// retrying delivery due at once. The stored attempts stay.
     ///
-    /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist. A lease that ends more
-    /// than an hour ahead was written by a clock that was ahead, and counts as expired.
+    /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist. A lease that was
+    /// taken more than 60 s ahead was written by a clock that was ahead, and counts as expired.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -486,7 +463,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64>;
 
     /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
-    /// Returns their number. An event is removed with its last delivery.
+    /// Returns their number. An event is removed with its last delivery, unless it is in the feed.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

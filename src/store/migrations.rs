@@ -247,11 +247,11 @@ END $forum_api$"
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "b40e8a7392aecb126e951468373fa7594889c189b2d0d51cfc4f9da250ea5c04",
+                "eae6ff5247f812988f21e0b90e0a0d145c54d9816d0647df1c855ebc0f28f257",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "1f769237392e0cea808b20130101f50141dec925e0368121a5bd8928c614a551",
+                "c5ffcb36fa4ad48c4eb5068b6149e848cb031895c38abe60efb62825a280b2a0",
             ),
         ] {
             let name = "unchanged";

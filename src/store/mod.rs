@@ -43,13 +43,12 @@ pub use audit::{AuditFilter, AuditRecord, AuditStore};
 pub(crate) use deliveries::DeliveryStore;
 #[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) use deliveries::MAX_STORED_ATTEMPTS;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use deliveries::retention_starts_at;
 pub use deliveries::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
 pub use deliveries::{
-    DeliveryCount, DeliveryFilter, DueTimeLimits, EndpointStats, LastDelivery, QueueStats,
-    ResponseFilter,
+    DeliveryCount, DeliveryFilter, EndpointStats, LastDelivery, QueueStats, ResponseFilter,
 };
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-use deliveries::{MAX_LEASE, retention_starts_at};
 pub(crate) use endpoints::EndpointStore;
 pub use erasure::{ErasedMember, ErasureStatement};
 pub(crate) use feed::FeedStore;

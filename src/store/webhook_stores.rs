@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats, EndpointStore,
-    FeedStore, OutboxStore, Quarantine, QueueStats, StoredEvent,
+    DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FeedStore,
+    OutboxStore, Quarantine, QueueStats, StoredEvent,
 };
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
@@ -148,17 +148,13 @@ impl WebhookStores {
     }
 
     /// Counts the due, retrying and dead deliveries, and the disabled endpoints. A delivery is due if a worker could send it
-    /// at `now`, or if its due time exceeds `limits`, which are `WorkerSettings::due_time_limits` of the workers.
-    /// Deliveries of removed endpoints are not counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
+    /// at `now`, or if its due time was written by a clock that was more than 60 s ahead. Deliveries of removed endpoints are
+    /// not counted. Each count of deliveries stops at [`QueueStats::MAX_DEPTH`].
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    pub async fn queue_stats(
-        &self,
-        limits: DueTimeLimits,
-        now: Timestamp,
-    ) -> BackendResult<QueueStats> {
-        self.deliveries.queue_stats(limits, now).await
+    pub async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
+        self.deliveries.queue_stats(now).await
     }
 
     /// Counts the deliveries that were first queued after `since`, by endpoint, state and hour before `now`, in any order. A

@@ -18,11 +18,10 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
-    Completion, DeliveryCount, DeliveryFilter, DeliveryStore, DueTimeLimits, EndpointStats,
-    EndpointStore, FanOut, FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed,
-    IdempotencyStore, IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore,
-    Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts,
-    UsageStore, WebhookStores,
+    Completion, DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
+    FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed, IdempotencyStore, IdempotentRequest,
+    OutboxStore, Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, StoredEvent,
+    Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -407,8 +406,8 @@ intercepted! {
             (settlements.to_vec(), now) => (settlements, *now);
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
-        correct_times(limits: DueTimeLimits, now: Timestamp) -> u64: (limits, now) => (*limits, *now);
-        queue_stats(limits: DueTimeLimits, now: Timestamp) -> QueueStats: (limits, now) => (*limits, *now);
+        correct_times(now: Timestamp) -> u64: (now) => (*now);
+        queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
         delivery_stats(since: Timestamp, now: Timestamp) -> Vec<DeliveryCount>: (since, now) => (*since, *now);
         endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:

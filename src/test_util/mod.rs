@@ -49,7 +49,7 @@ use crate::host::Host;
 use crate::model::{AuditEntryId, EndpointId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Scope;
-use crate::store::{ClaimRequest, DueTimeLimits, Stores};
+use crate::store::{ClaimRequest, Stores};
 use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 use crate::webhook::{AttemptRecord, EncryptedSecret, Endpoint, TopicSet};
 
@@ -96,11 +96,6 @@ pub fn claim_request(limit: u32) -> ClaimRequest {
         lease_duration: Duration::from_secs(60),
     }
 }
-
-/// Limits of due times that fit [`claim_request`], with a delay of up to an hour.
-#[doc(hidden)]
-pub const DUE_TIME_LIMITS: DueTimeLimits =
-    DueTimeLimits { lease: Duration::from_secs(60), delay: Duration::from_secs(60 * 60) };
 
 /// Returns an enabled endpoint for all topics, some of whose values a test replaces.
 #[doc(hidden)]

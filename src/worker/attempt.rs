@@ -198,7 +198,7 @@ impl Attempt<'_> {
         let backoff = self.context.settings.backoff();
         let before = self.claimed.delivery.progress;
         let progress = before.after_attempt(outcome, &backoff, now, self.context.random());
-        let settlement = Settlement::new(self.claimed, progress, record.clone());
+        let settlement = Settlement::new(self.claimed, progress, record.clone(), now);
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => {
                 self.log(outcome, record, &progress);
@@ -211,7 +211,9 @@ impl Attempt<'_> {
                 tracing::warn!("attempt result ignored: lease expired or delivery removed");
             }
             None => {
-                tracing::error!("attempt result not recorded; counts as failed");
+                tracing::error!(
+                    "attempt result not recorded yet; counts as failed if its lease ends first"
+                );
             }
         }
         if progress.due_at.is_some() {

@@ -33,10 +33,12 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let before = context.now().saturating_sub(context.settings.retention);
     let sweeping = context.stores.deliveries.sweep(before, BATCH);
-    let removed = context.with_step_timeout(sweeping).await?;
-    let purged = purge_dead(context).await?;
-    let swept = sweep_feed(context).await?;
-    let is_full = removed.max(purged).max(swept) >= u64::from(BATCH);
+    // A sweep that fails does not prevent the others, unless the worker stops.
+    let swept = context.with_step_timeout(sweeping).await;
+    let purged = if context.is_stopping() { Ok(0) } else { purge_dead(context).await };
+    let left_feed = if context.is_stopping() { Ok(0) } else { sweep_feed(context).await };
+    let removed = swept?.max(purged?).max(left_feed?);
+    let is_full = removed >= u64::from(BATCH);
     Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })
 }
 
@@ -49,8 +51,7 @@ async fn sweep_feed(context: &WorkerContext) -> BackendResult<u64> {
 }
 
 async fn correct_times(context: &WorkerContext) -> BackendResult<Duration> {
-    let limits = context.settings.due_time_limits();
-    let correct = context.stores.deliveries.correct_times(limits, context.now());
+    let correct = context.stores.deliveries.correct_times(context.now());
     let corrected = context.with_step_timeout(correct).await?;
     if corrected > 0 {
         tracing::warn!(corrected, "corrected times that a clock that was ahead wrote");
@@ -96,8 +97,7 @@ mod queue_metrics {
 
     async fn record(context: &WorkerContext) {
         let now = context.now();
-        let limits = context.settings.due_time_limits();
-        let stats = context.stores.deliveries.queue_stats(limits, now);
+        let stats = context.stores.deliveries.queue_stats(now);
         match context.with_step_timeout(stats).await {
             Ok(stats) => {
                 let oldest = stats.oldest_due_at;

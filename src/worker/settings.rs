@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::build_error::BuildError;
 use crate::model::{DAY, HOUR};
-use crate::store::DueTimeLimits;
 use crate::webhook::{AllowedAddresses, Backoff, HttpTransportSettings};
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder::build`](super::WorkerBuilder::build) rejects values out of
@@ -31,8 +30,8 @@ pub struct WorkerSettings {
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
     /// sending, sending, recording the result. It is also the time limit of every other call to a store. At least 1 ms.
-    /// Must be longer than [`attempt_timeout`](Self::attempt_timeout), or than the timeout of the host's transport, which
-    /// `build` does not check. Default: 15 s.
+    /// `build` rejects a value that is not longer than [`attempt_timeout`](Self::attempt_timeout). With a transport of the host,
+    /// make it longer than the timeout of that transport, which `build` cannot check. Default: 15 s.
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
@@ -107,12 +106,6 @@ impl WorkerSettings {
     /// of [`max_in_flight`](Self::max_in_flight), but at least 1.
     pub(super) fn max_impaired(&self) -> u32 {
         (self.max_in_flight / 2).max(1)
-    }
-
-    /// Longest times between now and the due time of a pending delivery. The longest delay is that before the sixth attempt,
-    /// which can be shorter than [`max_backoff`](Self::max_backoff).
-    pub fn due_time_limits(&self) -> DueTimeLimits {
-        DueTimeLimits { lease: self.lease_duration(), delay: self.backoff().longest() }
     }
 
     /// Delays between the attempts of a delivery.

@@ -425,7 +425,7 @@ impl PanelFixture {
         attempt.request_headers = Some(REQUEST_HEADERS.into());
         attempt.response_headers = Some(RESPONSE_HEADERS.into());
         change(&mut attempt);
-        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
+        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt), now);
         let settled = self.webhooks.deliveries().settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }

@@ -32,7 +32,7 @@ const ALLOWED_SCANS: [&str; 17] = [
 ];
 
 /// Searches with all columns of an index. Without these columns, a search would read rows that its result does not contain.
-const SEARCHES: [&str; 36] = [
+const SEARCHES: [&str; 37] = [
     "events_feed (position=? AND number>?)",
     "events_feed (position>?)",
     "events_by_time (occurred_at<?)",
@@ -52,6 +52,7 @@ const SEARCHES: [&str; 36] = [
     "audit_log_by_action (action=? AND (occurred_at,id)<(?,?)",
     "audit_log_by_target (target=? AND (occurred_at,id)<(?,?)",
     "deliveries_pending (endpoint=? AND due_at>?)",
+    "deliveries_due_set (due_set_at>?)",
     "deliveries_pending (endpoint=? AND due_at<?)",
     "deliveries_ended (ended_at<?)",
     "deliveries_by_state (state=?)",

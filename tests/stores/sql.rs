@@ -3,7 +3,7 @@
 use forum_api::model::{Timestamp, UserId};
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::{FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
-use forum_api::test_util::{DUE_TIME_LIMITS, attempt_record, audit_entry};
+use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
@@ -238,7 +238,7 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
         SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
     )
     .await;
-    let stats = sql.webhooks().queue_stats(DUE_TIME_LIMITS, at(0)).await.unwrap();
+    let stats = sql.webhooks().queue_stats(at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_due_at.map(|due_at| due_at.as_millis());
     assert_eq!((stats.depth, oldest_due_at), (QueueStats::MAX_DEPTH, Some(1)));
 }
@@ -252,8 +252,8 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     queue(webhooks, [event(1)], &endpoints).await;
     let deliveries = webhooks.deliveries();
     let claims = claim_all(webhooks, at(0)).await;
-    let settle =
-        |one| Settlement::new(one, ended(DeliveryState::Delivered), Some(attempt_record(1)));
+    let delivered = ended(DeliveryState::Delivered);
+    let settle = |one| Settlement::new(one, delivered, Some(attempt_record(1)), at(0));
     let settlements: Vec<_> = claims.deliveries.iter().map(settle).collect();
     let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
     assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));

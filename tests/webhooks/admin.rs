@@ -324,7 +324,7 @@ async fn fail_all(webhooks: &WebhookStores) {
     for claimed in claims.deliveries {
         let mut dead = claimed.delivery.progress;
         (dead.state, dead.attempts, dead.due_at) = (DeliveryState::Dead, 6, None);
-        let settlement = Settlement::new(&claimed, dead, None);
+        let settlement = Settlement::new(&claimed, dead, None, after(10_001));
         let settled = webhooks.deliveries().settle(&[settlement], after(10_001)).await;
         assert_eq!(settled.unwrap().len(), 1);
     }

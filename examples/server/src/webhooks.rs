@@ -12,7 +12,7 @@ use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::options::{DueOptions, RetryOptions};
+use crate::options::RetryOptions;
 use crate::shutdown::Shutdown;
 
 /// Minimum ratio of the time limit of a step to the time limit of an attempt. An attempt must end before its step.
@@ -31,16 +31,6 @@ pub fn admin(
         .address_remedy(ADDRESS_REMEDY)
 }
 
-/// Returns settings of a worker with these limits of due times.
-pub fn due_settings(due: &DueOptions) -> WorkerSettings {
-    let mut settings = WorkerSettings::default();
-    settings.initial_backoff = due.webhook_initial_backoff;
-    settings.max_backoff = due.webhook_max_backoff;
-    let step_timeout = due.webhook_timeout.mul_f64(STEP_FACTOR);
-    settings.step_timeout = settings.step_timeout.max(step_timeout);
-    settings
-}
-
 /// Starts a worker over the webhooks of the board.
 pub fn start(
     board: &ReferenceBoard,
@@ -49,9 +39,13 @@ pub fn start(
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let keep = retries.webhook_retention;
-    let mut settings = due_settings(&retries.due);
+    let mut settings = WorkerSettings::default();
+    settings.initial_backoff = retries.webhook_initial_backoff;
+    settings.max_backoff = retries.webhook_max_backoff;
+    let step_timeout = retries.webhook_timeout.mul_f64(STEP_FACTOR);
+    settings.step_timeout = settings.step_timeout.max(step_timeout);
     settings.allowed_addresses = allowed;
-    settings.attempt_timeout = retries.due.webhook_timeout;
+    settings.attempt_timeout = retries.webhook_timeout;
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.retention = keep;

@@ -155,7 +155,7 @@ impl StoreFixture {
         attempt: Option<&AttemptRecord>,
         now: i64,
     ) -> TestResult<bool> {
-        let settlement = Settlement::new(claimed, progress, attempt.cloned());
+        let settlement = Settlement::new(claimed, progress, attempt.cloned(), instant(now));
         let settled = self.settle_all(&[settlement], now).await?;
         Ok(settled.contains(&claimed.delivery.id))
     }

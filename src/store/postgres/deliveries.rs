@@ -19,8 +19,7 @@ use crate::store::sql::{
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    DueTimeLimits, EndpointStats, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
-    retention_starts_at,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -61,7 +60,7 @@ impl DeliveryStore for PostgresExecutor {
     ) -> BackendResult<HashSet<DeliveryId>> {
         let due_in = |one: &Settlement| {
             let due_at = one.progress.due_at;
-            due_at.map(|due_at| due_at.as_millis().saturating_sub(now.as_millis()))
+            due_at.map(|due_at| due_at.as_millis().saturating_sub(one.computed_at.as_millis()))
         };
         let has_ended = |one: &Settlement| retention_starts_at(&one.progress, now).is_some();
         let parameters = [
@@ -106,32 +105,17 @@ impl DeliveryStore for PostgresExecutor {
         Ok(())
     }
 
-    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64> {
-        let limits = limits.with_tolerance();
-        let parameters = [
-            self.clock.time(now).into(),
-            millis(limits.lease).into(),
-            millis(limits.delay).into(),
-            millis(CLOCK_TOLERANCE).into(),
-        ];
+    async fn correct_times(&self, now: Timestamp) -> BackendResult<u64> {
+        let parameters = [self.clock.time(now).into(), millis(CLOCK_TOLERANCE).into()];
         let read = |row: &dyn Columns| row.value::<i64>("corrected");
         let corrected = self.first(CORRECT_TIMES, &parameters, read).await?;
         Ok(corrected.unwrap_or_default().unsigned_abs())
     }
 
-    async fn queue_stats(
-        &self,
-        limits: DueTimeLimits,
-        now: Timestamp,
-    ) -> BackendResult<QueueStats> {
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-        let limits = limits.with_tolerance();
-        let parameters = [
-            self.clock.time(now).into(),
-            max_depth.into(),
-            millis(limits.lease).into(),
-            millis(limits.delay).into(),
-        ];
+        let parameters =
+            [self.clock.time(now).into(), max_depth.into(), millis(CLOCK_TOLERANCE).into()];
         let stats = self.first(QUEUE_STATS, &parameters, read_queue_stats).await?;
         Ok(stats.unwrap_or_default())
     }
@@ -191,7 +175,7 @@ impl DeliveryStore for PostgresExecutor {
             id.into(),
             self.clock.time(now).into(),
             Parameter::texts(finished),
-            millis(MAX_LEASE).into(),
+            millis(CLOCK_TOLERANCE).into(),
         ];
         Ok(self.execute_audited(RETRY, parameters, audit).await? > 0)
     }
@@ -203,7 +187,12 @@ impl DeliveryStore for PostgresExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let parameters = vec![endpoint.into(), self.clock.time(now).into(), limit.into()];
+        let parameters = vec![
+            endpoint.into(),
+            self.clock.time(now).into(),
+            limit.into(),
+            millis(CLOCK_TOLERANCE).into(),
+        ];
         Ok(self.execute_audited(RETRY_DEAD, parameters, audit).await?)
     }
 

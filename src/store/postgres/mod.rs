@@ -40,11 +40,12 @@
 //! - A row of `forum_api_idempotency_keys` with `ended` set and `status` null has an unknown outcome.
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
 //!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) and any driver. An event is pending while `fanned_out_at` and
-//!   `quarantine_reason` are null, and is deleted with its last delivery.
+//!   `quarantine_reason` are null. It is deleted when it has no delivery and is not `in_feed`: with its last delivery, or
+//!   when it leaves the feed (`event_retention` after the fan-out).
 //! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
-//!   lease. `sending` is set from the start of an attempt until it is settled. `ended_at` is the time at which the
-//!   delivery was delivered, gone or withheld. All queries ignore deliveries without an endpoint row; the sweep deletes
-//!   them.
+//!   lease. `due_set_at` is the time at which `due_at` was written. `sending` is set from the start of an attempt until it
+//!   is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
+//!   deliveries without an endpoint row; the sweep deletes them.
 //! - The clock of Postgres decides leases, due times and the expiry of idempotency keys ([`LeaseClock`]).
 //! - Tables whose rows change often have a fill factor below 100 and are vacuumed after few changes.
 //!

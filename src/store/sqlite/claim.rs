@@ -74,7 +74,8 @@ pub(super) fn find_claimable(
 }
 
 /// Selects up to `limit` due deliveries, the oldest due first. `impaired` contains the pending deliveries of endpoints
-/// whose last attempt failed or was slow, and `pending` those of the other endpoints. All endpoints have capacity.
+/// whose last attempt failed or was slow, and `pending` those of the other endpoints. The lists contain at most as many
+/// deliveries of an endpoint as it has capacity for.
 /// Returns the keys of the selected deliveries, and the due time of the next pending delivery, or `None` if there is no
 /// other delivery.
 fn pick<K: Ord>(
@@ -109,7 +110,7 @@ pub(super) fn acquire_leases(
     let mut unreadable = Vec::new();
     let mut batch = ClaimBatch { deliveries: Vec::new(), next_due_at: found.next_due_at };
     for row in found.rows {
-        let lease = params![row.number, row.lease_id, until, row.id];
+        let lease = params![row.number, row.lease_id, until, row.id, now];
         if !changes(connection, LEASE, lease)? {
             batch.next_due_at = Some(now);
             continue;

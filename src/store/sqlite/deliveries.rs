@@ -11,15 +11,14 @@ use super::outbox::{insert, mark_fanned_out, queue, remove_from_feed};
 use super::{SqliteExecutor, claim, times};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::{
     self, SqlExecutor as _, Statement, query_readable, read_delivery_count, read_endpoint_stats,
     read_queue_stats, readable, report_unreadable,
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    DueTimeLimits, EndpointStats, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
-    retention_starts_at,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -37,7 +36,7 @@ const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 
 const RELEASE: &str = "
-    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
+    UPDATE forum_api_deliveries SET due_at = ?3, due_set_at = ?5, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
 
 const RETRY: &str = include_str!("sql/retry.sql");
@@ -135,7 +134,7 @@ impl DeliveryStore for SqliteExecutor {
         self.write(move |connection| {
             for one in &claimed {
                 let expired = one.previous_lease_expired;
-                let row = params![one.delivery.id, one.lease_id, due_at, expired];
+                let row = params![one.delivery.id, one.lease_id, due_at, expired, now];
                 change(connection, RELEASE, row)?;
             }
             Ok(())
@@ -143,28 +142,18 @@ impl DeliveryStore for SqliteExecutor {
         .await
     }
 
-    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64> {
-        let is_ahead =
-            self.read(move |connection| times::is_any_ahead(connection, limits, now)).await?;
+    async fn correct_times(&self, now: Timestamp) -> BackendResult<u64> {
+        let is_ahead = self.read(move |connection| times::is_any_ahead(connection, now)).await?;
         if !is_ahead {
             return Ok(0);
         }
-        self.write(move |connection| times::correct(connection, limits, now)).await
+        self.write(move |connection| times::correct(connection, now)).await
     }
 
-    async fn queue_stats(
-        &self,
-        limits: DueTimeLimits,
-        now: Timestamp,
-    ) -> BackendResult<QueueStats> {
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-        let limits = limits.with_tolerance();
-        let parameters = [
-            now.into(),
-            max_depth.into(),
-            now.saturating_add(limits.lease).into(),
-            now.saturating_add(limits.delay).into(),
-        ];
+        let ahead = now.saturating_add(CLOCK_TOLERANCE);
+        let parameters = [now.into(), max_depth.into(), ahead.into()];
         let stats = self.query(Statement::new(QUEUE_STATS, parameters), read_queue_stats).await?;
         Ok(stats.into_iter().next().unwrap_or_default())
     }
@@ -223,8 +212,8 @@ impl DeliveryStore for SqliteExecutor {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let max_lease_end = now.saturating_add(MAX_LEASE);
-        let retry = Statement::new(RETRY, [id.into(), now.into(), max_lease_end.into()]);
+        let ahead = now.saturating_add(CLOCK_TOLERANCE);
+        let retry = Statement::new(RETRY, [id.into(), now.into(), ahead.into()]);
         Ok(self.change_audited(retry, audit).await? > 0)
     }
 
@@ -235,7 +224,9 @@ impl DeliveryStore for SqliteExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let retry = Statement::new(RETRY_DEAD, [endpoint.into(), now.into(), limit.into()]);
+        let ahead = now.saturating_add(CLOCK_TOLERANCE);
+        let parameters = [endpoint.into(), now.into(), limit.into(), ahead.into()];
+        let retry = Statement::new(RETRY_DEAD, parameters);
         self.change_audited(retry, audit).await
     }
 
@@ -288,7 +279,7 @@ impl DeliveryStore for SqliteExecutor {
 /// Records the result of an attempt. Returns `false`, and changes nothing, if the lease was replaced or
 /// the endpoint was removed.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
-    let Settlement { delivery_id, lease_id, progress, attempt } = settlement;
+    let Settlement { delivery_id, lease_id, progress, attempt, computed_at } = settlement;
     let status_class = attempt.as_ref().map(|one| one.status.unwrap_or_default() / 100);
     let row = params![
         delivery_id,
@@ -298,6 +289,7 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
         progress.due_at,
         retention_starts_at(progress, now),
         status_class,
+        computed_at,
     ];
     let settled = changes(connection, SETTLE, row)?;
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{BeginOutcome, Completion, Settlement, Stores, WebhookStores};
-use forum_api::test_util::{DUE_TIME_LIMITS, audit_entry};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::DeliveryState;
 
 use super::tables;
@@ -30,13 +30,13 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert_eq!(batch.deliveries, [], "the lease holds for a worker that is ahead");
     let due_in = batch.next_due_at.unwrap().saturating_duration_since(ahead);
     assert!((50..=60).contains(&due_in.as_secs()), "{due_in:?}");
-    assert_eq!(deliveries.queue_stats(DUE_TIME_LIMITS, ahead).await.unwrap().depth, 0);
+    assert_eq!(deliveries.queue_stats(ahead).await.unwrap().depth, 0);
     let begun = deliveries.begin_sending(&claimed, ahead).await.unwrap();
     assert_eq!(begun.len(), 1);
 
     let mut retrying = ended(DeliveryState::Retrying);
     retrying.due_at = Some(ahead.saturating_add(Duration::from_secs(30)));
-    let settlement = Settlement::new(&claimed[0], retrying, None);
+    let settlement = Settlement::new(&claimed[0], retrying, None, ahead);
     let settled = deliveries.settle(&[settlement], ahead).await.unwrap();
     assert_eq!(settled.len(), 1);
     let id = &claimed[0].delivery.id;
@@ -47,7 +47,7 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     let claimed = claim_all(&webhooks, behind).await.deliveries;
     assert_eq!(claimed.len(), 1);
     deliveries.release(&claimed, Duration::ZERO, ahead).await.unwrap();
-    assert_eq!(deliveries.queue_stats(DUE_TIME_LIMITS, behind).await.unwrap().depth, 1);
+    assert_eq!(deliveries.queue_stats(behind).await.unwrap().depth, 1);
 }
 
 /// A node whose clock is a year ahead neither forgets the keys of other nodes nor ends their runs.

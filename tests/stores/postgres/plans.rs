@@ -9,7 +9,7 @@ use forum_api::store::{
     ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch,
     TokenStateFilter, WebhookStores,
 };
-use forum_api::test_util::{DUE_TIME_LIMITS, audit_entry};
+use forum_api::test_util::audit_entry;
 use forum_api::token::TokenState;
 use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
@@ -62,7 +62,7 @@ async fn run_each_operation(pool: &Pool) {
     let deliveries = webhooks.deliveries();
     let now = at(0);
     let id = claimed().delivery.id;
-    let settlement = Settlement::new(&claimed(), DeliveryProgress::queued(now), None);
+    let settlement = Settlement::new(&claimed(), DeliveryProgress::queued(now), None, now);
     deliveries.claim(&claim(64, 4), now).await.unwrap();
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
@@ -72,8 +72,8 @@ async fn run_each_operation(pool: &Pool) {
     let to = endpoint(1).id;
     let audit = audit_entry();
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
-    deliveries.queue_stats(DUE_TIME_LIMITS, now).await.unwrap();
-    deliveries.correct_times(DUE_TIME_LIMITS, now).await.unwrap();
+    deliveries.queue_stats(now).await.unwrap();
+    deliveries.correct_times(now).await.unwrap();
     deliveries.delivery_stats(now, now).await.unwrap();
     deliveries.endpoint_stats(now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();

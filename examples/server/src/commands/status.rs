@@ -16,9 +16,8 @@ use crate::board::{ReferenceBoard, settings};
 use crate::connect;
 use crate::database_lock::{DatabaseLock, Node, running_nodes};
 use crate::keys::WebhookCipher;
-use crate::options::{DueOptions, NODE, without_password};
+use crate::options::{NODE, without_password};
 use crate::output::{Output, Table, counted, labelled};
-use crate::webhooks::due_settings;
 
 /// Shows the state of the database, the key, the queue of deliveries, failing endpoints and running servers.
 #[derive(Debug, Args)]
@@ -26,8 +25,6 @@ pub struct StatusCommand {
     /// File of the key that encrypts webhook secrets [default with SQLite: the path of the database followed by .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
-    #[command(flatten)]
-    due: DueOptions,
 }
 
 impl StatusCommand {
@@ -66,8 +63,7 @@ impl StatusCommand {
         let key = describe_key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
         let webhooks = database.webhooks();
-        let limits = due_settings(&self.due).due_time_limits();
-        let queue = webhooks.queue_stats(limits, now).await?;
+        let queue = webhooks.queue_stats(now).await?;
         let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());

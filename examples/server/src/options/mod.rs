@@ -9,4 +9,4 @@ pub use arguments::{
     DrainOptions, LogFormat, LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg, node_name,
 };
 pub use values::{base_url, check_sqlite_form, count, days, delay, time, whole, without_password};
-pub use webhooks::{DEFAULT_EVENT_RETENTION, DueOptions, RetryOptions, WebhookOptions};
+pub use webhooks::{DEFAULT_EVENT_RETENTION, RetryOptions, WebhookOptions};

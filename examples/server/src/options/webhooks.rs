@@ -38,10 +38,10 @@ impl WebhookOptions {
     }
 }
 
-/// Options that limit how far ahead a delivery is due.
+/// Options of attempts and retries.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WEBHOOKS)]
-pub struct DueOptions {
+pub struct RetryOptions {
     /// Delay after the first failed attempt of a delivery; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub webhook_initial_backoff: Duration,
@@ -51,14 +51,6 @@ pub struct DueOptions {
     /// Time limit of an attempt: connection, request and response
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub webhook_timeout: Duration,
-}
-
-/// Options of retries.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = WEBHOOKS)]
-pub struct RetryOptions {
-    #[command(flatten)]
-    pub due: DueOptions,
     /// Time to keep delivered, gone and withheld deliveries after they reach this state
     #[arg(long = "webhook-retention", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     pub webhook_retention: Duration,

@@ -28,7 +28,7 @@ fn start_ahead(shim: &str, offset: &Path, ahead: u64) -> Server {
 }
 
 fn queue(server: &Server) -> Value {
-    server.run_ok("status --json --webhook-max-backoff 60").json()["queue"]["due"].clone()
+    server.run_ok("status --json").json()["queue"]["due"].clone()
 }
 
 /// A receiver with this status, until the returned value becomes `true`; then with 200.

@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::model::{ForumId, Timestamp};
-use crate::store::{ClaimRequest, ClaimedDelivery};
-use crate::test_util::DUE_TIME_LIMITS;
+use crate::store::{ClaimRequest, ClaimedDelivery, Settlement};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
 
-/// An hour in milliseconds: the longest delay of [`DUE_TIME_LIMITS`].
+/// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
 store_rules! {
@@ -49,7 +48,8 @@ store_rules! {
         check_eq!(fixture.claim_one(50).await?.delivery.progress, later)
     }
 
-    /// Leases, due times and ends that a clock that was ahead wrote count as reached. Times within the limits do not.
+    /// Leases, due times and ends that a clock that was ahead wrote count as reached. A correct clock can write a time that is
+    /// as far ahead: leases and delays depend on the settings of each worker.
     async fn times_of_a_clock_that_was_ahead_count_as_reached(fixture: &StoreFixture) -> TestResult {
         const AHEAD: i64 = 2 * HOUR;
         const TOLERANCE: i64 = 60_000;
@@ -64,18 +64,31 @@ store_rules! {
         fixture.finish(3, &endpoint, DeliveryState::Delivered, AHEAD).await?;
         fixture.enqueue(4, &endpoint, AHEAD).await?;
         let claimed = fixture.claim_one(AHEAD).await?;
-        fixture.settle(&claimed, retrying(HOUR + TOLERANCE), AHEAD).await?;
+        fixture.settle(&claimed, retrying(10 * HOUR), TOLERANCE).await?;
         lease(fixture, 5, &endpoint, TOLERANCE + 1).await?;
         fixture.expect_nothing_due(0).await?;
         fixture.expect_queue_stats(0, 3, Some(0)).await?;
-        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 4)?;
-        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 0)?;
+        check_eq!(deliveries.correct_times(instant(0)).await?, 4)?;
+        check_eq!(deliveries.correct_times(instant(0)).await?, 0)?;
         let due = fixture.claim(&claim_request(9), 0).await?.deliveries;
         check_eq!(due.len(), 3)?;
         check_eq!(due.iter().filter(|one| one.previous_lease_expired).count(), 2)?;
         check_eq!(deliveries.sweep(instant(1), 9).await?, 1)?;
         fixture.expect_queue_stats(0, 0, None).await?;
         fixture.expect_queue_stats(1, 0, None).await
+    }
+
+    /// A due time that was computed before a clock that was ahead was set back, and is stored after it, counts as reached.
+    async fn a_result_that_is_stored_after_a_clock_is_set_back_is_due(fixture: &StoreFixture) -> TestResult {
+        const DELAY: i64 = 30_000;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        let retrying = progress(DeliveryState::Retrying, 1, Some(HOUR + DELAY));
+        let settlement = Settlement::new(&claimed, retrying, None, instant(HOUR));
+        fixture.settle_all(&[settlement], 0).await?;
+        fixture.webhooks.deliveries.correct_times(instant(0)).await?;
+        check_eq!(fixture.claim_one(DELAY).await?.delivery.id, id)
     }
 
     /// Failures that began in the future begin with the correction.
@@ -88,7 +101,7 @@ store_rules! {
         check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(HOUR)))?;
         let deliveries = &fixture.webhooks.deliveries;
         for (now, corrected, since) in [(HOUR - 60_000, 0, HOUR), (0, 2, 0)] {
-            check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(now)).await?, corrected)?;
+            check_eq!(deliveries.correct_times(instant(now)).await?, corrected)?;
             check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(since)))?;
         }
         Ok(())
@@ -100,8 +113,8 @@ store_rules! {
         fixture.finish(1, &endpoint, DeliveryState::Dead, HOUR).await?;
         fixture.finish(2, &endpoint, DeliveryState::Dead, 60_000).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 1)?;
-        check_eq!(deliveries.correct_times(DUE_TIME_LIMITS, instant(0)).await?, 0)?;
+        check_eq!(deliveries.correct_times(instant(0)).await?, 1)?;
+        check_eq!(deliveries.correct_times(instant(0)).await?, 0)?;
         let purge = async |before| deliveries.purge(DeliveryState::Dead, instant(before), 9, &audit_entry()).await;
         check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
@@ -115,11 +128,11 @@ store_rules! {
         let retrying = progress(DeliveryState::Retrying, 1, Some(30_000));
         fixture.settle_attempt(&claimed, retrying, Some(&attempt_record(1)), 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        let stats = deliveries.queue_stats(DUE_TIME_LIMITS, instant(0)).await?;
+        let stats = deliveries.queue_stats(instant(0)).await?;
         let retries = (stats.retrying, stats.latest_retry_at);
         check_eq!(retries, (1, Some(instant(30_000))))?;
         fixture.webhooks.endpoints.remove(&endpoint.id, &audit_entry()).await?;
-        let stats_of_none = deliveries.queue_stats(DUE_TIME_LIMITS, instant(0)).await?;
+        let stats_of_none = deliveries.queue_stats(instant(0)).await?;
         check_eq!((stats_of_none.retrying, stats_of_none.latest_retry_at), (0, None))
     }
 
@@ -320,7 +333,7 @@ async fn failing_since(
 impl StoreFixture {
     async fn expect_queue_stats(&self, now: i64, depth: u64, since: Option<i64>) -> TestResult {
         let deliveries = &self.webhooks.deliveries;
-        let stats = deliveries.queue_stats(DUE_TIME_LIMITS, instant(now)).await?;
+        let stats = deliveries.queue_stats(instant(now)).await?;
         let actual = (stats.depth, stats.oldest_due_at);
         let expected = (depth, since.map(instant));
         check_eq!(actual, expected, "queue statistics at {now}")

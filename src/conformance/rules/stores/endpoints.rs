@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::model::UserId;
-use crate::test_util::DUE_TIME_LIMITS;
 use crate::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
 };
@@ -171,7 +170,7 @@ store_rules! {
         let disabled = Endpoint { enabled: false, failing_since, auto_disabled: true, version: 2, ..endpoint };
         check_eq!(find(fixture, &disabled).await?, Some(disabled.clone()))?;
         check!(endpoints.update(&disabled, &audit_entry()).await?)?;
-        let stats = fixture.webhooks.deliveries.queue_stats(DUE_TIME_LIMITS, instant(6)).await?;
+        let stats = fixture.webhooks.deliveries.queue_stats(instant(6)).await?;
         check_eq!((stats.dead, stats.disabled_endpoints), (1, 1))?;
         let enabled = Endpoint { enabled: true, version: 3, ..disabled };
         check!(endpoints.update(&enabled, &audit_entry()).await?)?;

@@ -132,9 +132,9 @@ store_rules! {
         ];
         let mut ends: Vec<_> = reclaimed.iter().zip(&outcomes).collect();
         ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
-        let valid = ends.iter().map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()));
+        let valid = ends.iter().map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone(), instant(LEASE)));
         let mut settlements: Vec<_> = valid.collect();
-        let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempt_record(5)));
+        let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempt_record(5)), instant(LEASE));
         let settled = fixture.settle_all(slice::from_ref(&lost), LEASE).await?;
         check_eq!(settled, HashSet::new())?;
         settlements.insert(1, lost.clone());
@@ -156,7 +156,7 @@ store_rules! {
             let now = i64::from(number);
             let claimed = fixture.claim_one(now).await?;
             let retrying = progress(DeliveryState::Retrying, number, Some(now + 1));
-            let settlement = Settlement::new(&claimed, retrying, Some(attempt_record(number)));
+            let settlement = Settlement::new(&claimed, retrying, Some(attempt_record(number)), instant(now));
             let calls = (0..8).map(|call| {
                 let (deliveries, id, settlement) =
                     (fixture.webhooks.deliveries.clone(), id.clone(), settlement.clone());

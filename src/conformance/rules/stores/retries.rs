@@ -1,7 +1,10 @@
 //! Retries, removals and pings by an administrator.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::DeliveryId;
+use crate::store::ClaimRequest;
 use crate::webhook::DeliveryState::{Dead, Delivered, Gone, Withheld};
 use crate::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic, TopicSet};
 
@@ -54,6 +57,38 @@ store_rules! {
         fixture.expect_retry(&id, AHEAD, false).await?;
         fixture.expect_retry(&id, 5, true).await?;
         check_eq!(fixture.claim_one(5).await?.delivery.progress.attempts, 3)
+    }
+
+    /// A delivery is not retried beside its attempt, however long the lease of the attempt is.
+    async fn a_long_lease_prevents_a_retry(fixture: &StoreFixture) -> TestResult {
+        const YEAR: u64 = 365 * 24 * 3600;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(1)), 1).await?;
+        let long = ClaimRequest { lease_duration: Duration::from_secs(YEAR), ..claim_request(1) };
+        check_eq!(fixture.claim(&long, 60_001).await?.deliveries.len(), 1)?;
+        check_eq!(fixture.webhooks.deliveries.correct_times(instant(1)).await?, 0)?;
+        fixture.expect_retry(&id, 1, false).await?;
+        fixture.expect_retry(&id, 0, true).await
+    }
+
+    /// Deliveries that were queued again together keep their order, however many they are: none of their times counts as
+    /// that of a clock that was ahead.
+    async fn a_long_row_of_retries_keeps_its_order(fixture: &StoreFixture) -> TestResult {
+        const AHEAD: i64 = 10 * 3_600_000;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        let [first, second, ahead] = fixture.finish_all::<3>(&endpoint, DeliveryState::Dead).await?;
+        fixture.expect_retry(&first, 0, true).await?;
+        let claimed = fixture.claim_one(0).await?;
+        deliveries.release(&[claimed], Duration::from_secs(7_200), instant(0)).await?;
+        fixture.expect_retry(&ahead, AHEAD, true).await?;
+        check_eq!(deliveries.retry_dead(&endpoint.id, instant(5), 9, &audit_entry()).await?, 1)?;
+        fixture.expect_progress(&second, DeliveryProgress::queued(instant(7_200_001))).await?;
+        check_eq!(deliveries.correct_times(instant(5)).await?, 1)?;
+        fixture.expect_progress(&ahead, DeliveryProgress::queued(instant(5))).await?;
+        fixture.expect_progress(&second, DeliveryProgress::queued(instant(7_200_001))).await
     }
 
     /// A queued or unknown delivery is not retried, without an error.

@@ -46,7 +46,8 @@ CREATE TABLE forum_api_events (
     in_feed BOOLEAN NOT NULL DEFAULT TRUE,
     -- The feed is in the order of position and number. The position is at least the number of the transaction, and at least
     -- that of each transaction that has ended before. So a change that depends on another one has a later position, and a
-    -- position is final once all transactions up to it have ended.
+    -- position is final once all transactions up to it have ended. Events of another cluster have negative positions, after a
+    -- move.
     position BIGINT NOT NULL DEFAULT greatest(
         pg_current_xact_id()::TEXT::BIGINT, pg_snapshot_xmax(pg_current_snapshot())::TEXT::BIGINT - 1
     ),
@@ -60,6 +61,14 @@ WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
 CREATE INDEX forum_api_events_feed ON forum_api_events (position, number) WHERE in_feed;
 CREATE INDEX forum_api_events_by_time ON forum_api_events (occurred_at, number) WHERE in_feed;
 CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
+
+-- A move of the events that another cluster wrote before those of this one. All events up to `last_number` move, in their order,
+-- after `position`. Meanwhile readers see the moved events only.
+CREATE TABLE forum_api_feed_move (
+    only_row BOOLEAN PRIMARY KEY CHECK (only_row),
+    last_number BIGINT NOT NULL,
+    position BIGINT NOT NULL
+);
 
 CREATE TABLE forum_api_endpoints (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -94,6 +103,8 @@ CREATE TABLE forum_api_deliveries (
     -- First digit of the status of the last attempt, 0 without a response.
     status_class INTEGER NOT NULL DEFAULT 0,
     due_at BIGINT,
+    -- Time at which `due_at` was written: a later time than now was written by a clock that was ahead.
+    due_set_at BIGINT NOT NULL DEFAULT 0,
     ended_at BIGINT,
     lease BIGINT NOT NULL DEFAULT 0,
     leased BOOLEAN NOT NULL DEFAULT FALSE,
@@ -104,7 +115,7 @@ CREATE TABLE forum_api_deliveries (
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX forum_api_deliveries_leased ON forum_api_deliveries (due_at) WHERE leased;
+CREATE INDEX forum_api_deliveries_due_set ON forum_api_deliveries (due_set_at) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint, status_class);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id, status_class);

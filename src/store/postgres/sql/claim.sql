@@ -53,7 +53,7 @@ WITH clock AS MATERIALIZED (
 ), before AS MATERIALIZED (
     SELECT * FROM locked UNION ALL SELECT * FROM more
 ), leased AS (
-    UPDATE forum_api_deliveries SET due_at = (SELECT now FROM clock) + $6,
+    UPDATE forum_api_deliveries SET due_at = (SELECT now FROM clock) + $6, due_set_at = (SELECT now FROM clock),
         lease = greatest(lease + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT), leased = TRUE
     WHERE id = ANY (ARRAY(SELECT id FROM before))
     RETURNING id, event, topic, endpoint, created_at, state, attempts, lease, sending

@@ -1,37 +1,30 @@
--- Replaces by the current time what a clock that was ahead wrote: leases that end more than `$2` ahead, other due times more
--- than `$3` ahead, and ends of deliveries, creations of dead ones, and starts of failures more than `$4` ahead. Skips locked
--- rows.
+-- Replaces by the current time what a clock wrote that was more than `$2` ahead: due times, ends of deliveries, creations of
+-- dead ones, and starts of failures. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
-), delayed AS MATERIALIZED (
-    SELECT ahead.id FROM forum_api_endpoints endpoint CROSS JOIN LATERAL (
-        SELECT id FROM forum_api_deliveries
-        WHERE endpoint = endpoint.id AND due_at > (SELECT now FROM clock) + $3 AND NOT leased
-        LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
-    ) ahead
-), leased AS MATERIALIZED (
+), due AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
-    WHERE leased AND due_at > (SELECT now FROM clock) + $2
-    ORDER BY due_at DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
+    WHERE due_at IS NOT NULL AND due_set_at > (SELECT now FROM clock) + $2
+    ORDER BY due_set_at DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), ended AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
-    WHERE ended_at > (SELECT now FROM clock) + $4
+    WHERE ended_at > (SELECT now FROM clock) + $2
     ORDER BY ended_at DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), dead AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
-    WHERE state = 'dead' AND created_at > (SELECT now FROM clock) + $4
+    WHERE state = 'dead' AND created_at > (SELECT now FROM clock) + $2
     ORDER BY created_at DESC, id DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), failing AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints
-    WHERE failing_since > (SELECT now FROM clock) + $4
+    WHERE failing_since > (SELECT now FROM clock) + $2
     LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), delivery AS (
     UPDATE forum_api_deliveries SET
-        due_at = CASE WHEN due_at IS NOT NULL THEN (SELECT now FROM clock) END,
+        due_at = CASE WHEN due_at IS NOT NULL THEN (SELECT now FROM clock) END, due_set_at = (SELECT now FROM clock),
         ended_at = CASE WHEN ended_at IS NOT NULL THEN (SELECT now FROM clock) END,
         created_at = CASE WHEN id IN (SELECT id FROM dead) THEN (SELECT now FROM clock) ELSE created_at END
     WHERE id = ANY (ARRAY(
-        SELECT id FROM delayed UNION ALL SELECT id FROM leased UNION ALL SELECT id FROM ended UNION ALL SELECT id FROM dead
+        SELECT id FROM due UNION ALL SELECT id FROM ended UNION ALL SELECT id FROM dead
     ))
     RETURNING TRUE
 ), endpoint AS (

@@ -8,8 +8,8 @@ WITH clock AS MATERIALIZED (
     SELECT $1, $2, $3, $4, $9, $5, now, FALSE FROM endpoint, clock
     ON CONFLICT (id) DO NOTHING
 ), queued AS (
-    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT $6, $1, $2, id, now, 'queued', 0, now FROM endpoint, clock
+    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at, due_set_at)
+    SELECT $6, $1, $2, id, now, 'queued', 0, now, now FROM endpoint, clock
     ON CONFLICT (id) DO NOTHING
 )
 SELECT id FROM endpoint

@@ -10,8 +10,8 @@ WITH clock AS MATERIALIZED (
     WHERE id = ANY ($1) AND fanned_out_at IS NULL
     ORDER BY id FOR NO KEY UPDATE
 ), queued AS (
-    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT delivery.id, event.id, event.topic, endpoint.id, clock.now, 'queued', 0, clock.now
+    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at, due_set_at)
+    SELECT delivery.id, event.id, event.topic, endpoint.id, clock.now, 'queued', 0, clock.now, clock.now
     FROM clock CROSS JOIN unnest($3::TEXT[], $4::TEXT[], $5::TEXT[]) AS delivery (id, event, endpoint)
     JOIN event ON event.id = delivery.event
     JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled

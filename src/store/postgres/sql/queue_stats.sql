@@ -1,5 +1,5 @@
 -- Counts due, dead and retrying deliveries up to `$2`, finds the earliest due time and the latest one of a retry, and counts
--- disabled endpoints. Leases that end more than `$3` ahead, and other due times more than `$4` ahead, count as reached.
+-- disabled endpoints. Due times that were written more than `$3` ahead count as reached.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (
@@ -14,19 +14,12 @@ WITH clock AS MATERIALIZED (
     ) many
     WHERE endpoint.enabled
     UNION ALL
-    SELECT (SELECT now FROM clock), ahead.depth FROM forum_api_endpoints endpoint CROSS JOIN LATERAL (
-        SELECT count(*) AS depth FROM (
-            SELECT FROM forum_api_deliveries
-            WHERE endpoint = endpoint.id AND due_at > (SELECT now FROM clock) + $4 AND NOT leased LIMIT $2
-        ) few
-    ) ahead
-    WHERE endpoint.enabled AND ahead.depth > 0
-    UNION ALL
     SELECT (SELECT now FROM clock), 1 FROM (
         SELECT endpoint FROM forum_api_deliveries
-        WHERE leased AND due_at > (SELECT now FROM clock) + $3 ORDER BY due_at DESC LIMIT $2
-    ) lease
-    WHERE EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = lease.endpoint AND endpoint.enabled)
+        WHERE due_set_at > (SELECT now FROM clock) + $3 AND due_at > (SELECT now FROM clock)
+        ORDER BY due_set_at DESC LIMIT $2
+    ) ahead
+    WHERE EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = ahead.endpoint AND endpoint.enabled)
 )
 SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, min(due_at) AS oldest_due_at, (
     SELECT count(*) FROM (

@@ -8,5 +8,5 @@ WITH clock AS MATERIALIZED (
     ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
 )
 UPDATE forum_api_deliveries delivery
-SET due_at = clock.now + $5, lease = delivery.lease + 1, leased = FALSE, sending = given.expired
+SET due_at = clock.now + $5, due_set_at = clock.now, lease = delivery.lease + 1, leased = FALSE, sending = given.expired
 FROM given CROSS JOIN clock WHERE delivery.id = given.id

@@ -1,5 +1,6 @@
 -- Queues the oldest dead deliveries of an endpoint again, each one millisecond after the one before, so that they are sent in
--- the order of their events: after the ones that were queued like this before. Skips locked rows.
+-- the order of their events: after the ones that were queued like this before. Due times that were written more than `$4` ahead
+-- count as reached. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), dead AS MATERIALIZED (
@@ -11,11 +12,11 @@ WITH clock AS MATERIALIZED (
 ), start AS MATERIALIZED (
     SELECT greatest(now, (
         SELECT max(due_at) + 1 FROM forum_api_deliveries
-        WHERE endpoint = $1 AND state = 'queued' AND NOT leased AND due_at BETWEEN now AND now + 3600000
+        WHERE endpoint = $1 AND state = 'queued' AND NOT leased AND due_at >= now AND due_set_at <= now + $4
     )) AS due_at
     FROM clock
 ), ordered AS (
     SELECT id, (SELECT due_at FROM start) + row_number() OVER (ORDER BY created_at, number) - 1 AS due_at FROM dead
 )
-UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = ordered.due_at, ended_at = NULL
+UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = ordered.due_at, due_set_at = (SELECT now FROM clock), ended_at = NULL
 FROM ordered WHERE forum_api_deliveries.id = ordered.id

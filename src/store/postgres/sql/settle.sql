@@ -16,7 +16,7 @@ WITH clock AS MATERIALIZED (
     ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
 ), settled AS (
     UPDATE forum_api_deliveries delivery
-    SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in,
+    SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in, due_set_at = clock.now,
         ended_at = CASE WHEN given.has_ended THEN clock.now END,
         status_class = CASE WHEN given.attempt IS NULL THEN delivery.status_class ELSE coalesce(given.status / 100, 0) END,
         lease = delivery.lease + 1, leased = FALSE, sending = FALSE

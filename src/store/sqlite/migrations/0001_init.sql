@@ -96,6 +96,8 @@ CREATE TABLE forum_api_deliveries (
     -- First digit of the status of the last attempt, 0 without a response.
     status_class INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
+    -- Time at which `due_at` was written: a later time than now was written by a clock that was ahead.
+    due_set_at INTEGER NOT NULL DEFAULT 0,
     ended_at INTEGER,
     lease INTEGER NOT NULL DEFAULT 0,
     leased INTEGER NOT NULL DEFAULT FALSE,
@@ -104,7 +106,7 @@ CREATE TABLE forum_api_deliveries (
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX forum_api_deliveries_leased ON forum_api_deliveries (due_at) WHERE leased;
+CREATE INDEX forum_api_deliveries_due_set ON forum_api_deliveries (due_set_at) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint, status_class);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id, status_class);

@@ -1,5 +1,5 @@
 -- Counts due, dead and retrying deliveries up to `?2`, finds the earliest due time and the latest one of a retry, and counts
--- disabled endpoints. Leases that end after `?3`, and other due times after `?4`, count as reached.
+-- disabled endpoints. Due times that were written after `?3` count as reached.
 SELECT count(*) AS depth,
     CASE WHEN count(*) > 0 THEN coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
@@ -22,12 +22,8 @@ FROM (
     CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
     WHERE endpoint.enabled AND delivery.due_at <= ?1
     UNION ALL
-    SELECT 1 FROM forum_api_endpoints endpoint
-    CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
-    WHERE endpoint.enabled AND delivery.due_at > ?4 AND NOT delivery.leased
-    UNION ALL
     SELECT 1 FROM forum_api_deliveries delivery
     CROSS JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint
-    WHERE delivery.leased AND delivery.due_at > ?3 AND endpoint.enabled
+    WHERE delivery.due_set_at > ?3 AND delivery.due_at > ?1 AND endpoint.enabled
     LIMIT ?2
 )
