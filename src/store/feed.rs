@@ -16,18 +16,18 @@ use crate::webhook::Topic;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FeedPosition {
     /// Group of transactions.
-    pub position: i64,
+    pub group: i64,
     /// Number of the event in its group.
     pub number: i64,
 }
 
 impl FeedPosition {
     /// The position before all events.
-    pub const START: Self = Self { position: i64::MIN, number: i64::MIN };
+    pub const START: Self = Self { group: i64::MIN, number: i64::MIN };
 
     /// Returns a position before this one and after all earlier events.
     pub(crate) const fn before(self) -> Self {
-        Self { position: self.position, number: self.number.saturating_sub(1) }
+        Self { group: self.group, number: self.number.saturating_sub(1) }
     }
 }
 
@@ -122,6 +122,8 @@ pub trait FeedStore: Send + Sync + 'static {
     ///
     /// A fan-out after `ahead` was recorded by a clock that was ahead. Of the first `limit` events, the method sets it to
     /// `ahead`, so that the event stays for its retention time from now on.
+    ///
+    /// A store that first has to move events to their positions moves some of them, and returns `limit`.
     ///
     /// An event stays while an earlier one stays, so that a client misses no event after a position that is in the feed.
     ///

@@ -25,7 +25,11 @@ const BEGIN: &str = include_str!("sql/begin.sql");
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 const SWEEP_FEED: &str = include_str!("sql/sweep_feed.sql");
+const BEGIN_MOVE: &str = include_str!("sql/begin_move.sql");
 const MOVE_POSITIONS: &str = include_str!("sql/move_positions.sql");
+
+/// Number of events whose positions one statement moves.
+const MOVE_BATCH: i64 = 5_000;
 
 impl SqlExecutor for PostgresExecutor {
     const LABEL_CONTAINS: &'static str =
@@ -58,9 +62,16 @@ impl SqlExecutor for PostgresExecutor {
         )
     }
 
-    /// An event is in order if all transactions with an earlier or the same number have ended.
-    const IS_IN_ORDER: &'static str =
-        "position < (SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT))";
+    /// An event is in order if all transactions with an earlier or the same number have ended. Until all events of another
+    /// cluster have moved, only those that have moved are in order.
+    const IS_IN_ORDER: &'static str = "position < (
+        SELECT CASE
+            WHEN EXISTS (SELECT FROM forum_api_feed_move) OR (
+                SELECT max(position) FROM forum_api_events WHERE in_feed
+            ) >= CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT) THEN 0
+            ELSE CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
+        END
+    )";
 
     const ID_IS_LISTED: &'static str = "id = ANY (string_to_array(CAST(?1 AS TEXT), ','))";
 
@@ -209,7 +220,12 @@ impl SqlExecutor for PostgresExecutor {
         ahead: Timestamp,
         limit: u32,
     ) -> BackendResult<u64> {
-        self.execute(MOVE_POSITIONS, &[]).await?;
+        self.execute(BEGIN_MOVE, &[]).await?;
+        let read = |row: &dyn Columns| row.value::<i64>("moved");
+        let moved = self.first(MOVE_POSITIONS, &[MOVE_BATCH.into()], read).await?;
+        if moved.unwrap_or_default() > 0 {
+            return Ok(limit.into());
+        }
         let parameters = [before.into(), ahead.into(), i64::from(limit).into()];
         Ok(self.execute(SWEEP_FEED, &parameters).await?)
     }

@@ -59,7 +59,7 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         let values = [
             pattern(reader).into(),
             (i64::from(limit) + 1).into(),
-            after.position.into(),
+            after.group.into(),
             after.number.into(),
         ];
         let read_entry = readable("events", read_entry);
@@ -113,7 +113,7 @@ fn pattern(reader: &UserId) -> String {
 }
 
 fn read_position(row: &dyn Columns) -> ColumnResult<FeedPosition> {
-    Ok(FeedPosition { position: row.value("position")?, number: row.value("number")? })
+    Ok(FeedPosition { group: row.value("position")?, number: row.value("number")? })
 }
 
 fn read_entry(row: &dyn Columns) -> ColumnResult<FeedEntry> {

@@ -140,21 +140,96 @@ async fn the_feed_has_changes_of_one_row_in_their_order() {
     assert_eq!(ids, [1, 2].map(|number| event(number).id));
 }
 
-/// Positions that another cluster wrote precede those of this one.
+/// The feed after a restore in a cluster whose counter lies between the positions of the restored events: readers see the
+/// restored events in their order while some of them have moved, and then those of this cluster.
 #[tokio::test(flavor = "multi_thread")]
-async fn positions_of_another_cluster_are_moved_by_a_sweep() {
+async fn events_of_another_cluster_move_before_those_of_this_one() {
+    const RESTORED: u64 = 12_000;
     let pool = tables().await;
     let webhooks = webhooks(&pool);
     let client = pool.get().await.unwrap();
-    for number in 1..=3 {
-        insert(&**client, &event(number)).await;
+    let restore = format!(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, body, position)
+        SELECT 'evt_' || i, 'post.created', 0, '{{}}',
+            CASE WHEN i <= 3000 THEN i / 50 ELSE 4611686018427387904 - i / 50 END
+        FROM generate_series(1, {RESTORED}) AS restored (i)"
+    );
+    client.batch_execute(&restore).await.unwrap();
+    insert(&**client, &event(RESTORED + 1)).await;
+    let mut numbers: Vec<_> = (1..=RESTORED).collect();
+    numbers.sort_by_key(|number| {
+        let place = number.cast_signed() / 50;
+        if *number <= 3000 { (0, place) } else { (1, -place) }
+    });
+    let expected: Vec<_> =
+        numbers.into_iter().chain([RESTORED + 1]).map(|number| event(number).id).collect();
+    let reader = UserId::from(1);
+    let mut after = FeedPosition::START;
+    let mut read = Vec::new();
+    let count_shown = async || webhooks.feed().latest(&reader, 30_000).await.unwrap().len();
+    for count in [0, 5_000, 10_000, 12_000, 12_001] {
+        // The last event waits for other transactions of the cluster.
+        while count > 12_000 && count_shown().await < count {}
+        assert_eq!(count_shown().await, count);
+        let page = webhooks.feed().read(after, &reader, 30_000).await.unwrap();
+        read.extend(page.entries.into_iter().map(|entry| entry.id));
+        assert_eq!(read, expected[..count]);
+        if let Some(last) = read.last() {
+            after = webhooks.feed().find(last).await.unwrap().unwrap().position;
+        }
+        let swept = webhooks.feed().sweep(at(0), at(1), 9).await.unwrap();
+        assert_eq!(swept, if count < 12_000 { 9 } else { 0 }, "{count}");
     }
-    let restore =
-        "UPDATE forum_api_events SET position = 4611686018427387904 - number WHERE number < 3";
-    client.execute(restore, &[]).await.unwrap();
-    assert_eq!(wait_for_feed(&webhooks, 1).await, [event(3).id]);
-    assert_eq!(webhooks.feed().sweep(at(0), at(1), 9).await.unwrap(), 0);
-    assert_eq!(wait_for_feed(&webhooks, 3).await, [2, 1, 3].map(|number| event(number).id));
+}
+
+/// The positions of two restores in a row.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_of_two_other_clusters_keep_their_order() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let client = pool.get().await.unwrap();
+    let restored = |count: u64, position: i64| {
+        format!("UPDATE forum_api_events SET position = {position} + number WHERE number = {count}")
+    };
+    let mut expected = Vec::new();
+    for (number, position) in [(1, 4611686018427387000), (2, 4000000000000000000)] {
+        insert(&**client, &event(number)).await;
+        client.execute(&restored(number, position), &[]).await.unwrap();
+        expected.push(event(number).id);
+        while webhooks.feed().sweep(at(0), at(1), 9).await.unwrap() > 0 {}
+        assert_eq!(feed(&webhooks).await, expected);
+    }
+}
+
+/// Workers that move at the same time move each event once.
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_moves_keep_the_order() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let client = pool.get().await.unwrap();
+    client
+        .batch_execute(
+            "INSERT INTO forum_api_events (id, topic, occurred_at, body, position)
+            SELECT 'evt_' || i, 'post.created', 0, '{}', 4611686018427387904
+            FROM generate_series(1, 12000) AS restored (i)",
+        )
+        .await
+        .unwrap();
+    let expected: Vec<_> = (1..=12_000).map(|number| event(number).id).collect();
+    let mut sweeps = JoinSet::new();
+    for _ in 0..4 {
+        let webhooks = webhooks.clone();
+        sweeps.spawn(async move {
+            for _ in 0..8 {
+                webhooks.feed().sweep(at(0), at(1), 9).await.unwrap();
+            }
+        });
+    }
+    sweeps.join_all().await;
+    while webhooks.feed().sweep(at(0), at(1), 9).await.unwrap() > 0 {}
+    let read = webhooks.feed().read(FeedPosition::START, &UserId::from(1), 30_000).await.unwrap();
+    let ids: Vec<_> = read.entries.into_iter().map(|entry| entry.id).collect();
+    assert!(ids == expected, "{} events in another order", ids.len());
 }
 
 /// Writers of two nodes with transactions of different lengths, and readers that go on from their last events.
@@ -263,7 +338,7 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             let mut claimed = deliveries.claim(&claim(40, 20), at(0)).await?.deliveries;
             let rest = claimed.split_off(claimed.len() / 2);
             let states = [DeliveryState::Delivered, DeliveryState::Dead];
-            let settle = |(one, state)| Settlement::new(one, ended(state), None);
+            let settle = |(one, state)| Settlement::new(one, ended(state), None, at(0));
             let settlements: Vec<_> =
                 claimed.iter().zip(states.into_iter().cycle()).map(settle).collect();
             deliveries.settle(&settlements, at(0)).await?;
