@@ -54,21 +54,37 @@ struct CopyError {
     source: BackendError,
 }
 
-/// Moves up to `limit` pending events to the outbox. Returns their number.
+/// Result of a relay.
+#[cfg(any(feature = "conformance", feature = "webhooks"))]
+pub(crate) struct RelayedEvents {
+    /// Number of pending events that were read.
+    #[cfg(feature = "webhooks")]
+    pub(crate) read: usize,
+    /// Number of events that were copied and removed.
+    pub(crate) copied: usize,
+    /// The first error of a copy.
+    pub(crate) rejection: Option<BackendError>,
+}
+
+/// Moves up to `limit` pending events to the outbox.
 ///
-/// An event that the outbox rejects stays in the board's store and does not delay the others.
+/// An event that the outbox rejects stays in the board's store. It does not delay the others, as long as fewer than `limit`
+/// such events exist.
 ///
 /// # Errors
-/// [`BackendError`] if reading or removing fails, or, after the removal of the copied events, the first error of a copy.
+/// [`BackendError`] if reading or removing fails.
 #[cfg(any(feature = "conformance", feature = "webhooks"))]
 pub(crate) async fn relay_events(
     events: &dyn PendingEventStore,
     outbox: &dyn OutboxStore,
     limit: u32,
-) -> BackendResult<usize> {
+) -> BackendResult<RelayedEvents> {
     let mut copied = Vec::new();
     let mut failure = None;
-    for event in events.pending(limit).await? {
+    let pending = events.pending(limit).await?;
+    #[cfg(feature = "webhooks")]
+    let read = pending.len();
+    for event in pending {
         match outbox.insert(&event).await {
             Ok(()) => copied.push(event.id),
             Err(error) => {
@@ -79,8 +95,10 @@ pub(crate) async fn relay_events(
     if !copied.is_empty() {
         events.remove(&copied).await?;
     }
-    match failure {
-        None => Ok(copied.len()),
-        Some((id, source)) => Err(BackendError::new(CopyError { id, source })),
-    }
+    Ok(RelayedEvents {
+        #[cfg(feature = "webhooks")]
+        read,
+        copied: copied.len(),
+        rejection: failure.map(|(id, source)| BackendError::new(CopyError { id, source })),
+    })
 }

@@ -115,10 +115,15 @@ impl Batchers {
     }
 }
 
+/// Leaves out attempts that no longer wait: their leases are released.
 async fn begin_sending(
     context: Arc<WorkerContext>,
-    batch: Batch<ClaimedDelivery, BackendResult<bool>>,
+    mut batch: Batch<ClaimedDelivery, BackendResult<bool>>,
 ) {
+    batch.retain(|(_, sender)| !sender.is_closed());
+    if batch.is_empty() {
+        return;
+    }
     let (claimed, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
     let begin = async { deliveries.begin_sending(&claimed, context.now()).await };

@@ -111,6 +111,9 @@ impl WorkerBuilder {
         self.settings.validate()?;
         let transport = match self.transport {
             Some(transport) => transport,
+            None if self.settings.attempt_timeout >= self.settings.step_timeout => {
+                return Err(BuildError::new("attempt_timeout", "less than `step_timeout`"));
+            }
             None => Arc::new(HttpTransport::new(self.settings.http())?.resolver(self.resolver)),
         };
         Ok(Worker(WorkerContext {
@@ -120,11 +123,11 @@ impl WorkerBuilder {
             transport,
             environment: self.environment,
             settings: self.settings,
-            relay: PollLoop::default(),
-            events: PollLoop::default(),
-            deliveries: PollLoop::default(),
-            sweep: PollLoop::default(),
-            correction: PollLoop::default(),
+            relay: PollLoop::new("relay"),
+            events: PollLoop::new("fan-out"),
+            deliveries: PollLoop::new("claim"),
+            sweep: PollLoop::new("sweep"),
+            correction: PollLoop::new("correction"),
             slots: Slots::default(),
             stop: watch::Sender::default(),
             tasks: watch::Sender::default(),

@@ -52,6 +52,21 @@ pub(super) struct WorkerContext {
     pub(super) tasks: watch::Sender<usize>,
 }
 
+/// Failure of an iteration of a loop.
+pub(super) enum IterationError {
+    /// The iteration did nothing. The sleep after it grows with each consecutive failure, and a notification does not end it.
+    Failed(BackendError),
+    /// The iteration left out items that the store rejects. A notification ends the sleep after it, which is the given one or
+    /// grows with each consecutive failure.
+    Rejected(BackendError, Option<Duration>),
+}
+
+impl From<BackendError> for IterationError {
+    fn from(error: BackendError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Decrements the number of running tasks on drop.
 struct TaskGuard(Arc<WorkerContext>);
 
@@ -154,29 +169,47 @@ impl WorkerContext {
     /// Runs the iterations of a loop until the worker stops. An iteration returns the maximum sleep before the
     /// next iteration. A notification ends this sleep early. After a failed iteration, the sleep grows with each
     /// consecutive failure, and a notification does not end it.
-    pub(super) async fn run_loop<F: Future<Output = BackendResult<Duration>>>(
-        &self,
-        poll_loop: &PollLoop,
-        iteration: impl Fn() -> F,
-    ) {
+    pub(super) async fn run_loop<E, F>(&self, poll_loop: &PollLoop, iteration: impl Fn() -> F)
+    where
+        E: From<BackendError> + Into<IterationError>,
+        F: Future<Output = Result<Duration, E>>,
+    {
         while !self.is_stopping() {
             match catch_panic(iteration()).await {
                 Ok(sleep) => {
                     poll_loop.record_success(self.now());
-                    if sleep.is_zero() {
-                        yield_now().await;
-                    } else {
-                        self.within(sleep, poll_loop.wakeup.notified()).await;
+                    self.rest(poll_loop, sleep).await;
+                }
+                Err(error) => match error.into() {
+                    IterationError::Failed(error) => {
+                        let failures = self.record_failure(poll_loop, &error);
+                        self.sleep(self.retry_delay(failures)).await;
                     }
-                }
-                Err(error) => {
-                    let failures = poll_loop.record_failure();
-                    recorder::record_store_error(STORE);
-                    tracing::error!(error = %ErrorChain(&error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
-                    self.sleep(self.retry_delay(failures)).await;
-                }
+                    IterationError::Rejected(error, sleep) => {
+                        let failures = self.record_failure(poll_loop, &error);
+                        let sleep = sleep.unwrap_or_else(|| self.retry_delay(failures));
+                        self.rest(poll_loop, sleep).await;
+                    }
+                },
             }
         }
+    }
+
+    /// Sleeps for `duration`, or until a notification of the loop.
+    async fn rest(&self, poll_loop: &PollLoop, duration: Duration) {
+        if duration.is_zero() {
+            yield_now().await;
+        } else {
+            self.within(duration, poll_loop.wakeup.notified()).await;
+        }
+    }
+
+    /// Counts and logs a failure of a loop. Returns the number of consecutive failures.
+    fn record_failure(&self, poll_loop: &PollLoop, error: &BackendError) -> u32 {
+        let failures = poll_loop.record_failure();
+        recorder::record_store_error(STORE);
+        tracing::error!(poll_loop = poll_loop.name, error = %ErrorChain(error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
+        failures
     }
 
     /// Ends all loops.

@@ -9,7 +9,7 @@ use super::context::WorkerContext;
 use crate::error::BackendResult;
 use crate::error_chain::ErrorChain;
 use crate::host::{Access, RequestInfo};
-use crate::model::{CLOCK_TOLERANCE, Timestamp, UserId};
+use crate::model::{CLOCK_TOLERANCE, EndpointId, Timestamp, UserId};
 use crate::store::FanOut;
 use crate::task::catch_panic;
 use crate::webhook::{Endpoint, Event, concerns};
@@ -36,8 +36,12 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
     }
     let filter = EndpointFilter::load(context, &events).await?;
     let stays_in_feed = !context.settings.event_retention.is_zero();
-    let fan_outs: Vec<_> =
-        events.iter().map(|event| FanOut { stays_in_feed, ..filter.recipients(event) }).collect();
+    let fan_out = |event: &Event| FanOut {
+        event_id: event.id.clone(),
+        endpoint_ids: filter.recipients(event),
+        stays_in_feed,
+    };
+    let fan_outs: Vec<_> = events.iter().map(fan_out).collect();
     let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         let fan_out = outbox.fan_out(step, context.now());
@@ -79,15 +83,12 @@ impl EndpointFilter {
         Ok(Self { access, endpoints, now })
     }
 
-    fn recipients(&self, event: &Event) -> FanOut {
+    /// Returns the ids of the endpoints that get a delivery of the event.
+    fn recipients(&self, event: &Event) -> Vec<EndpointId> {
         let recipients = self.endpoints.iter().filter(|endpoint| {
             subscribes_to(endpoint, event, self.now) && self.needs_delivery(&endpoint.owner, event)
         });
-        FanOut {
-            event_id: event.id.clone(),
-            endpoint_ids: recipients.map(|endpoint| endpoint.id.clone()).collect(),
-            stays_in_feed: false,
-        }
+        recipients.map(|endpoint| endpoint.id.clone()).collect()
     }
 
     /// Returns `true` if a delivery to an endpoint of `owner` is to be queued. If the owner's access could not be

@@ -7,8 +7,10 @@ use tokio::sync::Notify;
 use crate::lock::lock;
 use crate::model::Timestamp;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PollLoop {
+    /// Name in the log.
+    pub(super) name: &'static str,
     pub(super) wakeup: Notify,
     health: Mutex<LoopHealth>,
 }
@@ -20,6 +22,10 @@ pub(super) struct LoopHealth {
 }
 
 impl PollLoop {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, wakeup: Notify::default(), health: Mutex::default() }
+    }
+
     /// Ends the current sleep of the loop. If the loop does not sleep, ends its next sleep at once.
     pub(super) fn notify(&self) {
         self.wakeup.notify_one();

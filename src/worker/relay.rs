@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::WorkerContext;
-use crate::error::BackendResult;
+use super::context::{IterationError, WorkerContext};
 use crate::store::{PendingEventStore, relay_events};
 
 /// Largest number of events that are copied before they are removed from the board's database. The copies and the
@@ -25,14 +24,19 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 async fn iteration(
     context: &WorkerContext,
     events: &dyn PendingEventStore,
-) -> BackendResult<Duration> {
+) -> Result<Duration, IterationError> {
     let relay = relay_events(events, &*context.stores.outbox, BATCH);
-    let copied = context.with_step_timeout(relay).await;
+    let relayed = context.with_step_timeout(relay).await;
     // A relay that fails can have copied some events.
-    if !matches!(copied, Ok(0)) {
+    if !matches!(&relayed, Ok(relayed) if relayed.copied == 0) {
         context.events.notify();
     }
-    let is_full = copied? == BATCH as usize;
-    let interval = context.settings.poll_interval;
-    Ok(if is_full { Duration::ZERO } else { interval })
+    let relayed = relayed?;
+    let is_full = relayed.read == BATCH as usize;
+    let sleep = if is_full { Duration::ZERO } else { context.settings.poll_interval };
+    match relayed.rejection {
+        None => Ok(sleep),
+        // Rejected events do not delay the others.
+        Some(error) => Err(IterationError::Rejected(error, (relayed.copied > 0).then_some(sleep))),
+    }
 }

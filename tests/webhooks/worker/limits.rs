@@ -152,7 +152,7 @@ fn a_slot_released_during_a_claim_is_used() {
 #[test]
 fn build_rejects_each_setting_out_of_bounds() {
     type Change = fn(&mut WorkerSettings);
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
         ("initial_backoff", |it| it.initial_backoff = Duration::ZERO),
         ("max_backoff", |it| it.max_backoff = Duration::ZERO),
         ("max_in_flight", |it| it.max_in_flight = 0),
@@ -160,6 +160,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("poll_interval", |it| it.poll_interval = Duration::ZERO),
         ("step_timeout", |it| it.step_timeout = Duration::ZERO),
         ("sweep_interval", |it| it.sweep_interval = Duration::ZERO),
+        ("attempt_timeout", |it| it.attempt_timeout = it.step_timeout),
         ("extra_roots_pem", |it| it.extra_roots_pem = "no certificate".into()),
     ];
     for (setting, change) in changes {

@@ -102,4 +102,12 @@ fn an_event_that_the_outbox_rejects_delays_no_other_event() {
     assert_eq!(fixture.count(Delivered), 1);
     assert_eq!(*board.0.lock().unwrap(), [rejected]);
     assert!(handle.health().consecutive_failures > 0);
+    // The pause after an iteration that copied nothing has grown.
+    for delivered in 2..5 {
+        fixture.advance(seconds(60));
+        board.insert(post(&fixture));
+        fixture.wake(&handle);
+        assert_eq!((fixture.count(Delivered), board.count()), (delivered, 1));
+        assert!(handle.health().consecutive_failures > 0);
+    }
 }

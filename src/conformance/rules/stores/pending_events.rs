@@ -125,7 +125,11 @@ impl Worker {
     async fn run(&self, endpoints: &[Endpoint]) -> BackendResult<()> {
         // Two events are pending in each round; a store that does not remove them fails the rule instead of repeating it.
         for _ in 0..9 {
-            if relay_events(&self.events, &self.outbox, 5).await? == 0 {
+            let relayed = relay_events(&self.events, &self.outbox, 5).await?;
+            if let Some(error) = relayed.rejection {
+                return Err(error);
+            }
+            if relayed.copied == 0 {
                 break;
             }
         }
