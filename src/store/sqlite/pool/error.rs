@@ -121,6 +121,15 @@ pub(super) fn catch_panic<T, E: From<SqliteError>>(
     })
 }
 
+/// Runs a function, and ignores its panic.
+pub(super) fn catch(run: impl FnOnce()) {
+    let result = catch_panic(|| {
+        run();
+        Ok::<_, SqliteError>(())
+    });
+    drop(result);
+}
+
 impl From<Cause> for SqliteError {
     fn from(cause: Cause) -> Self {
         Self(Arc::new(cause))

@@ -217,6 +217,7 @@ mod tests {
         assert_eq!(queue.next(None), Some((Ordinary, 6)));
         assert_eq!(queue.next(Some(Ordinary)), None);
     }
+
     /// Long jobs leave one thread free for ordinary jobs.
     #[test]
     fn long_jobs_do_not_delay_ordinary_jobs() {

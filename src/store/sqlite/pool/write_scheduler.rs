@@ -10,6 +10,7 @@ use rusqlite::Transaction;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::SqliteError;
+use super::error::catch;
 use crate::lock::lock;
 
 /// Maximum time for which foreground writes precede a background write, as a multiple of the duration of the previous
@@ -49,7 +50,8 @@ pub(super) type TurnDeadline = (Instant, WaitingOperation);
 /// Maximum time after its deadline at which an operation fails, so that the thread does not wake for each operation.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Fails the operations that the writer has not taken at their deadlines. Runs until the sender is dropped.
+/// Fails the operations that the writer has not taken at their deadlines. Runs until the sender is dropped. Errors and replies
+/// contain code of the host: a panic does not end the thread.
 pub(super) fn refuse_late(deadlines: &Receiver<TurnDeadline>) {
     for (deadline, operation) in deadlines {
         let rest = deadline.saturating_duration_since(Instant::now());
@@ -57,7 +59,7 @@ pub(super) fn refuse_late(deadlines: &Receiver<TurnDeadline>) {
             thread::sleep(rest + TICK);
         }
         if let Some(operation) = operation.take() {
-            operation.fail(SqliteError::late());
+            catch(|| operation.fail(SqliteError::late()));
         }
     }
 }
@@ -154,6 +156,33 @@ mod tests {
         }
 
         fn fail(self: Box<Self>, _: SqliteError) {}
+    }
+
+    /// An operation that sends a message when it fails, and then panics.
+    struct PanickingOperation(Sender<()>);
+
+    impl WriteOperation for PanickingOperation {
+        fn run(self: Box<Self>, _: &mut Transaction<'_>) -> Completion {
+            Box::new(drop)
+        }
+
+        fn fail(self: Box<Self>, _: SqliteError) {
+            self.0.send(()).unwrap();
+            panic!("the error of the host panics");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_late_write_does_not_prevent_the_next_refusal() {
+        let (deadlines, waiting) = channel();
+        let (failures, failed) = channel();
+        for _ in 0..2 {
+            let operation = WaitingOperation::new(PanickingOperation(failures.clone()));
+            deadlines.send((Instant::now(), operation)).unwrap();
+        }
+        drop((deadlines, failures));
+        refuse_late(&waiting);
+        assert_eq!(failed.iter().count(), 2);
     }
 
     const HOUR: Duration = Duration::from_secs(3600);

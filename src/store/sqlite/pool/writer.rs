@@ -7,7 +7,7 @@ use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 
 use super::SqliteError;
 use super::checkpoint::Checkpoint;
-use super::error::catch_panic;
+use super::error::{catch, catch_panic};
 use super::write_scheduler::{Completion, QueuedWrite, WriteOperation, WriteScheduler};
 
 /// Maximum number of operations in one transaction.
@@ -55,14 +55,6 @@ pub(super) fn work(
             }
         });
     }
-}
-
-fn catch(run: impl FnOnce()) {
-    let result = catch_panic(|| {
-        run();
-        Ok::<_, SqliteError>(())
-    });
-    drop(result);
 }
 
 fn commit(connection: &mut Connection, scheduler: &mut WriteScheduler<'_>) {
