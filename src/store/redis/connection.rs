@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::script::{ChargeReply, ChargeRequest, script};
 use super::servers::{Connection, Servers};
 use super::settings::{RedisFallback, RedisSettings};
-use crate::error::{BackendError, BackendResult};
+use crate::error::{BackendError, BackendResult, OverloadedError};
 use crate::error_chain::ErrorChain;
 use crate::lock::lock;
 use crate::metrics::recorder;
@@ -25,8 +25,24 @@ use crate::runtime::{Runtime, TokioRuntime};
 const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
+/// Time after which a client may repeat a refused request.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Budget that is charged on a new connection and by a check, so that a Redis that rejects writes does not count as reachable.
 const PROBE: Budget = Budget { units: u32::MAX, window: Duration::from_secs(1) };
+
+/// Error of a charge. The request that it was for does not run.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+struct NotChargedError {
+    reason: String,
+    #[source]
+    overloaded: OverloadedError,
+}
+
+fn not_charged(reason: impl ToString) -> BackendError {
+    let overloaded = OverloadedError::new(RETRY_AFTER);
+    BackendError::new(NotChargedError { reason: reason.to_string(), overloaded })
+}
 
 /// Connection that reconnects in the background.
 pub(super) struct ReconnectingConnection {
@@ -67,11 +83,13 @@ impl ReconnectingConnection {
     ) -> BackendResult<ChargeReply> {
         let Some(connection) = lock(&self.connection).clone() else {
             self.reconnect(request.key);
-            return Err(BackendError::new("Redis is unreachable"));
+            return Err(not_charged("Redis is unreachable"));
         };
         let exchange = request.send(&self.script, connection.as_ref().clone());
         let reply = self.with_timeout(self.timeout, exchange).await;
-        reply.inspect_err(|error| self.disconnect(&connection, request.key, error))
+        reply
+            .inspect_err(|error| self.disconnect(&connection, request.key, error))
+            .map_err(|error| not_charged(ErrorChain(&error)))
     }
 
     /// Connects, or logs that Redis is unreachable and retries in the background.

@@ -22,7 +22,7 @@ pub enum RedisFallback {
     /// The node charges locally, starting from the last known state.
     #[default]
     Local,
-    /// Charges fail: requests get a 500 `internal_error`.
+    /// Charges fail: requests get a 503 `internal_error` with `retry-after`.
     Refuse,
 }
 

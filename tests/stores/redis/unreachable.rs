@@ -1,8 +1,10 @@
 //! A Redis that is unreachable.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::host::{BackendError, OverloadedError};
 use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
@@ -94,6 +96,12 @@ async fn a_halted_redis_delays_only_the_first_charges() {
     assert_eq!(remaining(&node, GUESTS).await, 55);
 }
 
+/// Returns `true` if the API responds with 503 to a request with this error.
+fn is_overloaded(error: &BackendError) -> bool {
+    let source = error.source().and_then(|error| error.source());
+    source.is_some_and(|source| source.is::<OverloadedError>())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_makes_charges_fail() {
     let mut server = RedisServer::stopped();
@@ -102,13 +110,17 @@ async fn a_setting_makes_charges_fail() {
     settings.timeout = Duration::from_secs(5);
     let node = server.store_with(settings).await;
     let charge = || node.charge(&GUESTS, 1, BUDGET, SystemClock.now());
-    let error = charge().await.unwrap_err().to_string();
-    assert_eq!(error, "Redis is unreachable");
+    let error = charge().await.unwrap_err();
+    assert_eq!(error.to_string(), "Redis is unreachable");
+    assert!(is_overloaded(&error), "{error:?}");
     server.start();
     until(|| !node.is_unreachable()).await;
     assert_eq!(charge().await.unwrap().remaining, 119);
     server.kill();
-    assert!(charge().await.is_err() && charge().await.is_err());
+    for _ in 0..2 {
+        let error = charge().await.unwrap_err();
+        assert!(is_overloaded(&error), "{error:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
