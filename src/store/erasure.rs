@@ -112,7 +112,7 @@ impl ErasedMember {
     pub fn statements_since(&self, since: Timestamp) -> Vec<ErasureStatement> {
         let id = self.id.to_string();
         let name = self.name.replace('\\', "\\\\").replace('_', "\\_");
-        let owner = format!("%; owner {};%", name.replace('%', "\\%"));
+        let owner = format!("; owner {};%", name.replace('%', "\\%"));
         let by_id = |sql| ErasureStatement::new(sql, [id.clone()]);
         vec![
             ErasureStatement::new(AUDIT_DETAILS, [id.clone(), owner]),
@@ -202,18 +202,21 @@ impl ErasedMember {
     }
 }
 
-/// Replaces details that contain the owner, a label, or a URL.
+/// Replaces details that contain the owner, a label, or a URL. The owner is at the beginning of the details of a token, because a
+/// label after it can contain any text.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner ' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (
-        '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
+        '; ' || lower(details) || ';'
+            LIKE (CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
         OR target IN (
             SELECT lookup FROM forum_api_tokens WHERE owner = CAST($1 AS TEXT)
             UNION ALL
             SELECT id FROM forum_api_endpoints WHERE owner = CAST($1 AS TEXT)
             UNION ALL
             SELECT target FROM forum_api_audit_log
-            WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
+            WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND '; ' || lower(details) || ';'
+                LIKE (CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
         )
     )";
 

@@ -139,6 +139,7 @@ pub async fn issue_token(
     }
 }
 
+/// The owner is first, because a label can contain anything: an erasure finds the entries of an owner by their beginning.
 fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
     let owner = owner_text(owner_name, &record.owner);
     let scopes = record.scopes.join(", ");
@@ -147,7 +148,7 @@ fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
         None => "does not expire".into(),
     };
     let label = &record.label;
-    format!("label {label:?}; owner {owner}; {expiry}; scopes {scopes}")
+    format!("owner {owner}; label {label:?}; {expiry}; scopes {scopes}")
 }
 
 /// Removes white space at both ends of a label. Rejects labels that are too long, invisible or not single-line texts. An

@@ -216,6 +216,26 @@ fn an_erased_member_leaves_no_text_name_or_address() {
     }
 }
 
+/// A label that reads like the details of an audit entry.
+#[test]
+fn an_erasure_keeps_what_the_audit_log_says_about_the_tokens_of_others() {
+    let server = Server::new(&[]);
+    let label = "a; owner bob; b";
+    let issue =
+        ["token", "issue", "--password-stdin", "--owner", "alice", "--scopes", "forums:read"];
+    let labelled = [&issue[..], &["--label", label]].concat();
+    let issued = server.directory.run(&labelled, server.password());
+    assert_eq!(issued.status, 0, "{issued:?}");
+    server.token("bob");
+    server.run_ok("member erase bob --yes");
+    let audit = server.run_ok("audit list --json").json();
+    let read = |entry: &Value| entry["details"].as_str().unwrap().to_owned();
+    let details: Vec<_> = audit.as_array().unwrap().iter().map(read).collect();
+    let kept = format!("owner alice; label {label:?}; does not expire; scopes forums:read");
+    assert!(details.contains(&kept), "{details:?}");
+    assert!(!details.iter().any(|one| one.starts_with("owner bob")), "{details:?}");
+}
+
 #[test]
 fn what_a_receiver_answers_during_the_erasure_is_not_kept() {
     let server = Server::new(&[ALLOW_PRIVATE]);
