@@ -155,8 +155,8 @@ impl<'h> RequestContext<'h> {
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
-    /// span. The event has the fields, too, for programs without spans. `reason` is that of the header `x-error-reason`. `created`
-    /// is the body of a new resource.
+    /// span. The event has the fields, too, for programs without spans. `reason` is that of the header `x-error-reason`.
+    /// `created` is the body of a new resource.
     pub(super) fn log_response(
         &self,
         status: StatusCode,

@@ -51,8 +51,8 @@ pub struct ApiSettings {
     pub board: BoardDescription,
 }
 
-/// Statements of the OpenAPI document about one board: in its title and its licence, in the chapters Authentication and This board, and as `maxLength`
-/// of the texts in bodies. The library does not enforce the limits.
+/// Statements of the OpenAPI document about one board: in its title and its licence, in the chapters Authentication and This
+/// board, and as `maxLength` of the texts in bodies. The library does not enforce the limits.
 ///
 /// The document is rendered when the API is built. A later change of a limit is not part of it.
 ///

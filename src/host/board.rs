@@ -260,8 +260,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post, or the title of its thread.
     ///
-    /// At least one of `body` and `title` is set; `None` keeps the value. A new title increments the version of the thread
-    /// as well as that of the post. The event of both is [`Event::post_updated`](crate::webhook::Event::post_updated).
+    /// At least one of `body` and `title` is set; `None` keeps the value. A new title increments the versions of the thread
+    /// and of the post. The event of a new title is [`Event::thread_updated`](crate::webhook::Event::thread_updated), that of a
+    /// new text [`Event::post_updated`](crate::webhook::Event::post_updated); an edit of both has both.
     ///
     /// Rules: [edits](crate::conformance::rules::edits), [approval](crate::conformance::rules::approval).
     ///
@@ -472,7 +473,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// Each hit is a post that matches. A search without a query has an author: each post of this member is a hit, with
     /// score 0, newest first unless `sort` is [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), and
-    /// [`SearchField::Titles`](crate::model::SearchField::Titles) selects the first posts of threads. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has
+    /// [`SearchField::Titles`](crate::model::SearchField::Titles) selects the first posts of threads. With
+    /// [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has
     /// one hit: its newest matching post for [`SearchSort::Newest`](crate::model::SearchSort::Newest), its oldest for
     /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), and its best for
     /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An

@@ -108,7 +108,8 @@ fn storable(text: &str, limit: usize) -> String {
     text
 }
 
-/// Formats headers as lines `name: value`. Omits the lines that exceed `limit` bytes.
+/// Formats headers as lines `name: value`. Ends before the first line with which the text would
+/// exceed `limit` bytes.
 #[cfg(feature = "webhooks")]
 pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
     let mut lines = String::new();

@@ -51,10 +51,13 @@ impl TokenStore for MemoryTokenStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let mut records = lock(&self.records);
-        let token = records.get_mut(lookup);
-        let former = token.map(|token| (token.revoked_at, token.revoked_at.get_or_insert(now)).0);
-        self.audit.record(audit, (former == Some(None)).into());
-        Ok(former.is_some())
+        let Some(token) = records.get_mut(lookup) else {
+            return Ok(false);
+        };
+        let is_new = token.revoked_at.is_none();
+        token.revoked_at.get_or_insert(now);
+        self.audit.record(audit, is_new.into());
+        Ok(true)
     }
 
     async fn set_label(

@@ -9,8 +9,8 @@ use crate::model::{Author, Poll, Post, Rating, Thread, UserId, first_paragraph};
 
 /// Data of an event of any topic.
 ///
-/// A client reads the topics that it knows, and receives those of a
-/// later version and of the host as well, because no field is required and others are allowed.
+/// A client reads the topics that it knows, and receives those of a later version and of the host as well, because no field
+/// is required and others are allowed.
 #[derive(JsonSchema)]
 #[schemars(rename = "EventData", transform = allow_other_data)]
 #[expect(dead_code, reason = "describes the data of stored events")]

@@ -20,7 +20,6 @@
 //! limits with a statement. In transaction mode this statement reaches only one of the shared sessions: limit all
 //! statements with a default of the role (`ALTER ROLE forum SET statement_timeout = '10s'`), or each transaction with
 //! `SET LOCAL`. [`migrate`] works through PgBouncer, because its lock ends with its transaction.
-//!
 
 mod columns;
 mod driver;
