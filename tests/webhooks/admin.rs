@@ -307,7 +307,7 @@ async fn the_end_of_an_attempt_is_awaited_longer_than_its_begin() {
         tokio::time::sleep(Duration::from_secs(3)).await;
         let mut failed = claimed.delivery.progress;
         (failed.state, failed.attempts) = (DeliveryState::Retrying, 1);
-        let settlement = Settlement::new(claimed, failed, Some(attempt_record(1)));
+        let settlement = Settlement::new(claimed, failed, Some(attempt_record(1)), after(1));
         assert_eq!(deliveries.settle(&[settlement], after(1)).await.unwrap().len(), 1);
     };
     let (ended, ()) = tokio::join!(awaited(), end);
