@@ -125,7 +125,8 @@ pub trait FeedStore: Send + Sync + 'static {
     ///
     /// A store that first has to move events to their positions moves some of them, and returns `limit`.
     ///
-    /// An event stays while an earlier one stays, so that a client misses no event after a position that is in the feed.
+    /// An event stays while an earlier one stays, so that a client misses no event after a position that is in the feed. It also
+    /// stays while [`read`](Self::read) does not return it yet.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -6,7 +6,7 @@ from accessibility import PHONE, fits, too_wide
 from panel import go, sign_in
 from server import Server
 
-TABLE = "| day | tea | cups |\n|---|---|---|\n| Mon | **Assam** | 3 |\n| Tue | Mint | 2 |"
+TABLE = "| day | tea | cups |\n|---|---|---|\n| Mon | **Assam** | 3 |\n| Tue | Sencha | 2 |"
 CODE = "```\n" + "tea " * 100 + "\n```"
 
 # Default sizes of text in pixels: Android's "largest", and 200 %.

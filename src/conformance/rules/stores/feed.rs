@@ -134,6 +134,7 @@ store_rules! {
         };
         check!(remove(1).await?)?;
         check!(is_stored(1).await?, "in the feed")?;
+        expect_feed(fixture, &[1, 2]).await?;
         check_eq!(sweep(fixture, 20, 9).await?, 2)?;
         check!(!is_stored(1).await?)?;
         check!(is_stored(2).await?, "with a delivery")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::prelude::*;
 
-/// Threads, posts and polls that the events told of, by number. The posts of a deleted thread stay.
+/// Threads, posts and polls of the events, by number. The posts of a deleted thread stay.
 #[derive(Default)]
 pub struct Mirror {
     threads: BTreeMap<u64, Value>,
