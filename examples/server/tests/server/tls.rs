@@ -18,7 +18,8 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     let database = url("localhost");
     let budgets = redis_url("localhost");
     let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];
-    let server = Server::start_with(ServerDirectory::in_sqlite(), &["--empty"], &environment, "");
+    let options = ["--empty", "--redis-timeout", "5"];
+    let server = Server::start_with(ServerDirectory::in_sqlite(), &options, &environment, "");
     wait_for_status(&server.url("/ready"), 200);
     assert_eq!(get(&server.api_url("/forums")).status, 200);
     // The certificates end in the year 4096.
