@@ -27,7 +27,7 @@ const MAX_READ: u32 = 1000;
 const DESCRIPTION: &str = include_str!("feed.md");
 
 /// Description of the operation. `{retention}` is the retention, and `{topics}` are the topics of the board.
-const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send `next` as `after`; if `next` is null, the `event` of the last item that you have. Repeat this at once while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains the events that the caller may see now: of messages and ratings, only the caller's own, and `message.sent` only if `topics` names it. A page reads at most 1,000 events, so it can have fewer items than `limit`, or none, and a `next`. The topics are {topics}.\n\nThe board keeps events for {retention}. An `after` that is older is a 400 with the reason `position_expired`: read the lists again. An older `since` is no error, and the events that are not kept are missing. So a client that has only a time, because `next` has always been null, sends as `since` a time ten minutes before its last successful request, and reads the lists again if that is more than {retention} ago.";
+const NOTES: &str = "An item is the body of a webhook without `delivery`. Your position is the last `next` that was not null, or the `event` of the last item if you received it later. To go on, send your position as `after`. Repeat this at once while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains the events that the caller may see now: of messages and ratings, only the caller's own, and `message.sent` only if `topics` names it. A page reads at most 1,000 events, so it can have fewer items than `limit`, or none, and a `next`. The topics are {topics}.\n\nThe board keeps events for {retention}. An `after` that is older is a 400 with the reason `position_expired`: read the lists again. An older `since` is no error, and the page begins with the first event that is kept. A client that has received neither an item nor a `next` has no position: it sends as `since` a time ten minutes before its last successful request, and reads the lists again if that time is more than {retention} ago.";
 
 /// Returns the operation `GET /x/events`, which lists the events of a board: the feed.
 ///
@@ -100,8 +100,8 @@ struct EventFeed {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FeedParams {
-    /// `event` of the last item that the client has, or `next` of a page: 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_`
-    /// and `-`. Default: the position of `since`.
+    /// Position of the client: the last `next` that was not null, or the `event` of the last item if the client received it
+    /// later. 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Default: the position of `since`.
     #[schemars(transform = remove_examples)]
     after: Option<EventId>,
     /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
@@ -201,7 +201,7 @@ impl JsonSchema for EventPage {
                     "items": generator.subschema_for::<FeedEvent>(),
                 },
                 "next": {
-                    "description": "Position from which the next page goes on, to be sent as `after`. Null if no event follows the last item, or if a page without items has passed no event.",
+                    "description": "Position of the next page, to be sent as `after`. On a page with items, null if no event follows. On a page without items, the last event that the page has passed; null if it has passed none.",
                     "anyOf": [id, { "type": "null" }],
                 },
             },
@@ -269,13 +269,13 @@ impl EventFeed {
                 items.push(RawValue::from_string(body).or_internal()?);
             }
         }
-        // A client without an item goes on from the events that it cannot see.
+        // The position of a page without items is that of the last event that it has passed.
         let passed = passed.filter(|_| items.is_empty());
         Ok(EventPage { items, next: last_chosen.or(read.next).or(passed) })
     }
 
-    /// Returns the page of a client that begins now. Its position is that of the latest event, whether the caller may see the
-    /// event or not: so it is valid for as long as possible.
+    /// Returns the page of a client that begins now. Its position is that of the latest event, also if the caller may not
+    /// see this event, because the position of an earlier event would expire sooner.
     async fn latest(&self, reader: &MemberCaller) -> BoardResult<EventPage> {
         let latest = self.store.latest(reader.user_id(), 1).await?;
         let mut next = latest.into_iter().next().map(|entry| entry.id);
@@ -323,8 +323,8 @@ impl EventFeed {
         })
     }
 
-    /// Returns the position of an event; `None` if the event, and all before it, are older than the retention. An event that a
-    /// clock that is ahead fanned out is not older than the retention.
+    /// Returns the position of an event; `None` if the board does not keep the event, or if it and all earlier events are
+    /// older than the retention. An event that a clock that is ahead fanned out is not older than the retention.
     async fn find(&self, event: &EventId) -> BoardResult<Option<FeedPosition>> {
         let kept_since = self.kept_since();
         let Some(FoundInFeed { position, fanned_out_at }) = self.store.find(event).await? else {

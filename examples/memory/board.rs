@@ -570,7 +570,8 @@ impl Data {
         }
     }
 
-    /// Writes an event of a poll to the outbox if every reader of the forum can see the poll.
+    /// Writes an event of a poll to the outbox if every reader of the forum can see the poll. Unlike the protocol, this
+    /// board sends no event of such a change when the thread is visible again.
     fn emit_poll(
         &mut self,
         actor: &Viewer,

@@ -261,8 +261,9 @@ pub trait Board: Send + Sync + 'static {
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post, or the title of its thread.
     ///
     /// At least one of `body` and `title` is set; `None` keeps the value. A new title increments the versions of the thread
-    /// and of the post. The event of a new title is [`Event::thread_updated`](crate::webhook::Event::thread_updated), that of a
-    /// new text [`Event::post_updated`](crate::webhook::Event::post_updated); an edit of both has both.
+    /// and of the post. A new title has the event [`Event::thread_updated`](crate::webhook::Event::thread_updated), and a
+    /// new text the event [`Event::post_updated`](crate::webhook::Event::post_updated). An edit of title and text has both
+    /// events.
     ///
     /// Rules: [edits](crate::conformance::rules::edits), [approval](crate::conformance::rules::approval).
     ///

@@ -40,7 +40,7 @@ reasons! {
     "duplicate" Validation "Two items of a list are the same."
     "inbox_full" Validation "The inbox of a recipient is full."
     "not_first_post" Validation "Only the first post of a thread has a title."
-    "not_single_line" Validation "A single-line text has a control character, a line break or a character that changes the direction of the text."
+    "not_single_line" Validation "A single-line text has a control character, a line break or a bidirectional override (U+202A to U+202E, U+2066 to U+2069)."
     "out_of_range" Validation "A number or a time is not within its bounds."
     "required" Validation "A text or an item of a list is missing."
     "too_long" Validation "A text or a list is too long."

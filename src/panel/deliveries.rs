@@ -29,7 +29,7 @@ const MAX_OPTION_LEN: usize = 60;
 /// because no index contains the responses.
 const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
 
-/// Longest time for which a page waits until a worker has sent a delivery.
+/// Longest time for which a page waits for an attempt that has not begun. It waits longer for an attempt that has begun.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const MINUTE: Duration = Duration::from_secs(60);

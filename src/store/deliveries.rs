@@ -85,7 +85,8 @@ pub struct Settlement {
     pub progress: DeliveryProgress,
     /// Record of the attempt; `None` if the delivery was withheld.
     pub attempt: Option<AttemptRecord>,
-    /// Time from which the due time of the progress was computed. The clock can be set until the result is stored.
+    /// Time from which the due time of the progress was computed. The clock can be corrected between this time and the
+    /// write.
     pub computed_at: Timestamp,
 }
 
@@ -363,9 +364,10 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Replaces times that a clock that was more than 60 s ahead wrote by `now`, so that nothing waits until they are reached:
-    /// due times (a store keeps the time at which it wrote each), and starts of retention periods and of failures. The
-    /// retention of a dead delivery starts with its creation. Changes a bounded number of rows in one call, and returns it.
+    /// Sets to `now` the times that were written by a clock that was more than 60 s ahead, so that nothing waits until they
+    /// are reached: due times, starts of retention periods and starts of failures. A store keeps the time from which it
+    /// computed each due time. The retention of a dead delivery starts with its creation. Changes a bounded number of rows
+    /// in one call, and returns their number.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -87,7 +87,7 @@ pub struct AttemptReport {
     pub last: Option<AttemptRecord>,
 }
 
-/// What [`WebhookAdmin::wait_for_attempt`] has seen.
+/// Result of [`WebhookAdmin::wait_for_attempt`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AwaitedAttempt {
@@ -479,11 +479,12 @@ impl WebhookAdmin {
         Err(WebhookAdminError::EndpointDisabled)
     }
 
-    /// Waits for the next attempt of a delivery. `previous` is the last attempt before the delivery was sent again; `None`
-    /// for a [`ping`](Self::ping) or an [`example`](Self::example).
+    /// Waits for the end of the next attempt of a delivery. `previous` is the last attempt before the delivery was sent
+    /// again; `None` for a [`ping`](Self::ping) or an [`example`](Self::example).
     ///
-    /// Waits at most for `limit` until a worker has sent the delivery. If a worker is sending it then, waits at most for
-    /// `sending_limit` longer.
+    /// Waits for at most `limit`. If a worker is sending the delivery at that time, waits for at most `sending_limit`
+    /// longer. Returns [`Waiting`](AwaitedAttempt::Waiting) or [`Sending`](AwaitedAttempt::Sending) if the attempt has not
+    /// ended by then.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].

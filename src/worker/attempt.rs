@@ -114,9 +114,9 @@ impl Attempt<'_> {
         self.settle(AttemptOutcome::LeaseExpired, Some(failed)).await;
     }
 
-    /// Settles an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the delivery,
-    /// within the bounds of the backoff, so the delays double without a counter. It does not exceed the longest delay after
-    /// an attempt, beyond which a due time counts as that of a clock that was ahead.
+    /// Settles an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the delivery, so
+    /// that the delays double without a counter. It is at least the first delay and at most the longest delay after an
+    /// attempt.
     async fn settle_failed_decryption(&self, error: &BackendError) {
         let now = self.context.now();
         let backoff = self.context.settings.backoff();

@@ -115,7 +115,8 @@ impl Batchers {
     }
 }
 
-/// Leaves out attempts that no longer wait: their leases are released.
+/// Records the start of sending. Omits an attempt that no longer waits for the record, because the worker releases its
+/// delivery.
 async fn begin_sending(
     context: Arc<WorkerContext>,
     mut batch: Batch<ClaimedDelivery, BackendResult<bool>>,

@@ -166,9 +166,8 @@ impl WorkerContext {
         filled.map_or(0.0, |()| f64::from(u32::from_be_bytes(bytes)) / 2f64.powi(32))
     }
 
-    /// Runs the iterations of a loop until the worker stops. An iteration returns the maximum sleep before the
-    /// next iteration. A notification ends this sleep early. After a failed iteration, the sleep grows with each
-    /// consecutive failure, and a notification does not end it.
+    /// Runs the iterations of a loop until the worker stops. An iteration returns the maximum sleep before the next
+    /// iteration. A notification ends this sleep early. [`IterationError`] describes the sleep after an error.
     pub(super) async fn run_loop<E, F>(&self, poll_loop: &PollLoop, iteration: impl Fn() -> F)
     where
         E: From<BackendError> + Into<IterationError>,

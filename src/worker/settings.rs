@@ -53,9 +53,8 @@ pub struct WorkerSettings {
     /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
     /// Timeout of name resolution, connection, request and response together. The status line and the headers must arrive
-    /// within it. If it expires while the body is read, the part that has arrived is used. Must be shorter than
-    /// [`step_timeout`](Self::step_timeout): otherwise an attempt whose response has arrived only in part counts as failed.
-    /// Default: 10 s.
+    /// within it. If it expires while the body is read, the part that has arrived is used. `build` rejects a value that is
+    /// not shorter than [`step_timeout`](Self::step_timeout), unless a transport is set. Default: 10 s.
     pub attempt_timeout: Duration,
     /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
     /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.

@@ -43,8 +43,8 @@
 //!   `quarantine_reason` are null. It is deleted when it has no delivery and is not `in_feed`: with its last delivery, or
 //!   when it leaves the feed (`event_retention` after the fan-out).
 //! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
-//!   lease. `due_set_at` is the time at which `due_at` was written. `sending` is set from the start of an attempt until it
-//!   is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
+//!   lease. `due_set_at` is the time from which `due_at` was computed. `sending` is set from the start of an attempt until
+//!   it is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
 //!   deliveries without an endpoint row; the sweep deletes them.
 //! - The clock of Postgres decides leases, due times and the expiry of idempotency keys ([`LeaseClock`]).
 //! - Tables whose rows change often have a fill factor below 100 and are vacuumed after few changes.

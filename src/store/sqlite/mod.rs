@@ -13,8 +13,8 @@
 //!   event is pending while `fanned_out_at` and `quarantine_reason` are null. It is deleted when it has no delivery and is not
 //!   `in_feed`: with its last delivery, or when it leaves the feed (`event_retention` after the fan-out).
 //! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
-//!   lease. `due_set_at` is the time at which `due_at` was written. `sending` is set from the start of an attempt until it
-//!   is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
+//!   lease. `due_set_at` is the time from which `due_at` was computed. `sending` is set from the start of an attempt until
+//!   it is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
 //!   deliveries without an endpoint row; the sweep deletes them.
 //!
 //! ```sql

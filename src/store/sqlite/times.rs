@@ -26,7 +26,7 @@ const SEARCHES: [(&str, &str); 4] = [
     (FAILURES, "forum_api_endpoints SET failing_since"),
 ];
 
-/// Returns whether a time is further ahead than a correct clock writes.
+/// Returns whether a clock that was more than [`CLOCK_TOLERANCE`] ahead wrote one of these times.
 pub(super) fn is_any_ahead(connection: &Connection, now: Timestamp) -> Result<bool> {
     let latest = now.saturating_add(CLOCK_TOLERANCE);
     for (find, _) in SEARCHES {

@@ -203,15 +203,17 @@ impl SettingValues {
         ]
         .map(|setting| self.of(&setting));
         let edit_window = match self.of(&EDIT_WINDOW) {
-            0 => "cannot edit and delete posts".into(),
-            UNLIMITED => "can edit and delete a post at any time".into(),
-            minutes => format!("can edit and delete a post for {minutes} minutes"),
+            0 => "An author cannot edit or delete a post.".into(),
+            UNLIMITED => "An author can edit and delete a post at any time.".into(),
+            minutes => {
+                format!("Time in which an author can edit and delete a post: {minutes} min.")
+            }
         };
         board.notes = format!(
-            "A poll has at most {options} options, a message at most {recipients} recipients, and a rating at most {points} \
-             points. A member can write {posts} posts, {messages} messages and {edits} edits per hour and {ratings} ratings per \
-             day, and {edit_window}. An inbox has at most {unread} unread messages. The operators of the board can change \
-             these limits."
+            "Limits of this board: options of a poll: {options}; recipients of a message: {recipients}; points of a \
+             rating, without the sign: {points}; unread messages of an inbox, without receipts: {unread}. For each member: \
+             posts per hour: {posts}; messages per hour: {messages}; ratings per day: {ratings}; edits per hour, except \
+             staff: {edits}. {edit_window} The operators of the board can change these limits."
         );
         board
     }

@@ -303,7 +303,8 @@ impl ErasedAccount {
             let reason = reason(&error);
             let name = &self.name;
             BoardError::conflict(format!(
-                "{reason}. {name:?} is banned, and a part of the data can be removed already: run the command again"
+                "{reason}. {name:?} is banned, and a part of the data may have been removed. Run the command again to remove \
+                 the rest"
             ))
         })
     }

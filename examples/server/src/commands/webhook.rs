@@ -79,7 +79,7 @@ enum EndpointAction {
         #[command(flatten)]
         changes: Changes,
     },
-    /// List all endpoints, with the answer to the last attempt
+    /// List all endpoints, with the answer to the last attempt and the time at which a pending secret becomes active
     List(ListArgs),
     /// Remove an endpoint and its deliveries
     Remove {
@@ -153,7 +153,8 @@ struct Id {
 
 #[derive(Debug, Args)]
 struct Wait {
-    /// Time for which to wait for a worker; the result of an attempt that has begun is awaited; 0 only queues the delivery
+    /// Time for which to wait until a worker begins to send; the command then waits up to 60 s for the result. 0 queues the
+    /// delivery and does not wait
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = delay)]
     wait: Duration,
 }

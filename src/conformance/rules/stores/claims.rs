@@ -48,8 +48,8 @@ store_rules! {
         check_eq!(fixture.claim_one(50).await?.delivery.progress, later)
     }
 
-    /// Leases, due times and ends that a clock that was ahead wrote count as reached. A correct clock can write a time that is
-    /// as far ahead: leases and delays depend on the settings of each worker.
+    /// Leases, due times and ends that were written by a clock that was more than 60 s ahead count as reached. Those that a
+    /// correct clock wrote do not, however far ahead they are: leases and delays depend on the settings of each worker.
     async fn times_of_a_clock_that_was_ahead_count_as_reached(fixture: &StoreFixture) -> TestResult {
         const AHEAD: i64 = 2 * HOUR;
         const TOLERANCE: i64 = 60_000;

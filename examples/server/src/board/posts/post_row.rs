@@ -135,8 +135,9 @@ impl PostRow {
     /// Changes the state of the post and, for a first post, of its thread, and updates the counters. `on_profiles` is true if
     /// posts in the forum count on profiles.
     ///
-    /// Records the events. They are those since the last event of the post: if it was deleted, and restored to await approval,
-    /// its approval restores it. A thread that becomes visible also has the events of the replies that were changed while it was hidden.
+    /// Records the events of all changes since the last event of the post. If this was the deletion, a post that becomes
+    /// visible has the event of its restoration, also after an approval. A thread that becomes visible also has the events
+    /// of the replies that were changed while it was hidden.
     pub async fn change_state(
         &mut self,
         tx: &Transaction<'_>,

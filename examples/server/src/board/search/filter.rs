@@ -38,8 +38,9 @@ pub struct MatchCondition {
     dialect: &'static QueryDialect,
 }
 
-/// Time by which a post can be older than one with a smaller id: ids follow time in a forum, but not from one forum to another.
-/// After a clock was further ahead, a range of times that ends before its posts can omit later posts.
+/// Longest time by which a post can be older than another post with a smaller id. Ids follow time in a forum, but not from
+/// one forum to another: a clock that is ahead delays the times of one forum only. If a clock was ahead by more than this,
+/// a search with an end of `when` before the times that this clock wrote can omit posts that were written after them.
 const TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// All posts.

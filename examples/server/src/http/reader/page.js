@@ -112,7 +112,7 @@ function failed(error) {
   const alert = element("p", { class: "alert", role: "alert" }, text, " ", again || needsToken && howToGetToken())
   $("#view > .alert[role]")?.remove()
   if (!again || !$("#view h1")) {
-    const cause = error.status >= 500 && ". With this number, the operator of the board finds the cause in the log."
+    const cause = error.status >= 500 && ". The operator of the board can find the cause in the log by this number."
     const request = error.requestId && !needsToken && element("small", {}, `Request ${error.requestId}`, cause)
     return { title: isMissing ? "Not found" : "This cannot be shown", way: way(null), content: [alert, request] }
   }
