@@ -105,7 +105,7 @@ struct FeedParams {
     #[schemars(transform = remove_examples)]
     after: Option<EventId>,
     /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
-    /// the position of the latest event; null if the board keeps no event.
+    /// the position of the latest event that the caller may see; null if there is none.
     #[schemars(transform = remove_examples)]
     since: Option<Timestamp>,
     /// Topics, separated by commas. `*` is all topics except `message.sent`. Default: `*`.
@@ -201,7 +201,7 @@ impl JsonSchema for EventPage {
                     "items": generator.subschema_for::<FeedEvent>(),
                 },
                 "next": {
-                    "description": "Position of the next page, to be sent as `after`. On a page with items, null if no event follows. On a page without items, the last event that the page has passed; null if it has passed none.",
+                    "description": "Position of the next page, to be sent as `after`; null if no event follows.",
                     "anyOf": [id, { "type": "null" }],
                 },
             },
@@ -227,18 +227,21 @@ impl EventFeed {
     async fn page(&self, reader: &MemberCaller, query: FeedQuery) -> BoardResult<EventPage> {
         let FeedParams { after, since, topics, limit } = query.params;
         let topics = self.parse_topics(topics.as_deref())?;
-        let is_visible = |entry: &FeedEntry| {
+        let may_see = |entry: &FeedEntry| {
             let forums = reader.access().visible_forums();
             let forum_id = entry.forum_id.as_ref();
-            topics.contains(&entry.topic)
-                && entry.may_concern_reader
-                && forum_id.is_none_or(|id| forums.contains(id))
+            entry.may_concern_reader && forum_id.is_none_or(|id| forums.contains(id))
         };
         let since = since.map(|since| since.saturating_sub(self.since_overlap()));
+        let mut is_old = false;
         let start = match (after, since) {
-            (Some(after), _) => Some(self.position(&after).await?),
+            (Some(after), _) => {
+                let found = self.position(&after).await?;
+                is_old = self.is_old(&found);
+                Some(found.position)
+            }
             (None, Some(since)) => self.start(since).await?,
-            (None, None) => return self.latest(reader).await,
+            (None, None) => return self.latest(reader, may_see).await,
         };
         let Some(start) = start else {
             return Ok(EventPage { items: Vec::new(), next: None });
@@ -248,7 +251,8 @@ impl EventFeed {
         let mut chosen: Vec<FeedEntry> = Vec::new();
         let mut size = 0;
         let mut is_full = false;
-        for entry in read.entries.into_iter().filter(is_visible) {
+        let is_listed = |entry: &FeedEntry| topics.contains(&entry.topic) && may_see(entry);
+        for entry in read.entries.into_iter().filter(is_listed) {
             size += entry.size;
             is_full = chosen.len() == limit.get() || !chosen.is_empty() && size > query.max_bytes;
             if is_full {
@@ -269,16 +273,30 @@ impl EventFeed {
                 items.push(RawValue::from_string(body).or_internal()?);
             }
         }
-        // The position of a page without items is that of the last event that it has passed.
-        let passed = passed.filter(|_| items.is_empty());
+        // The position of a client that sees few events would expire, although the client has missed none.
+        let passed = passed.filter(|_| is_old && items.is_empty());
         Ok(EventPage { items, next: last_chosen.or(read.next).or(passed) })
     }
 
-    /// Returns the page of a client that begins now. Its position is that of the latest event, also if the caller may not
-    /// see this event, because the position of an earlier event would expire sooner.
-    async fn latest(&self, reader: &MemberCaller) -> BoardResult<EventPage> {
-        let latest = self.store.latest(reader.user_id(), 1).await?;
-        let mut next = latest.into_iter().next().map(|entry| entry.id);
+    /// Returns the page of a client that begins now. Its position is the latest event that the caller may see, or, if that is
+    /// old or not among the last [`MAX_READ`] events, the latest event.
+    async fn latest(
+        &self,
+        reader: &MemberCaller,
+        may_see: impl Fn(&FeedEntry) -> bool,
+    ) -> BoardResult<EventPage> {
+        let latest = self.store.latest(reader.user_id(), MAX_READ).await?;
+        let is_full = latest.len() == MAX_READ as usize;
+        let newest = latest.first().map(|entry| entry.id.clone());
+        let mut next = None;
+        if let Some(seen) = latest.into_iter().find(may_see) {
+            match self.find(&seen.id).await? {
+                Some(found) if !self.is_old(&found) => next = Some(seen.id),
+                _ => next = newest,
+            }
+        } else if is_full {
+            next = newest;
+        }
         if let Some(event) = &next
             && self.find(event).await?.is_none()
         {
@@ -316,7 +334,13 @@ impl EventFeed {
         Ok(first.map(|first| start.max(first.before())))
     }
 
-    async fn position(&self, event: &EventId) -> BoardResult<FeedPosition> {
+    /// Returns whether half of the retention of a position has passed.
+    fn is_old(&self, found: &FoundInFeed) -> bool {
+        let limit = self.environment.clock.now().saturating_sub(self.retention / 2);
+        found.fanned_out_at.is_some_and(|fanned_out_at| fanned_out_at <= limit)
+    }
+
+    async fn position(&self, event: &EventId) -> BoardResult<FoundInFeed> {
         self.find(event).await?.ok_or_else(|| {
             BoardError::invalid_parameter("after", Expected::EVENT.as_str())
                 .with_reason("position_expired")
@@ -325,16 +349,16 @@ impl EventFeed {
 
     /// Returns the position of an event; `None` if the board does not keep the event, or if it and all earlier events are
     /// older than the retention. An event that a clock that is ahead fanned out is not older than the retention.
-    async fn find(&self, event: &EventId) -> BoardResult<Option<FeedPosition>> {
+    async fn find(&self, event: &EventId) -> BoardResult<Option<FoundInFeed>> {
         let kept_since = self.kept_since();
-        let Some(FoundInFeed { position, fanned_out_at }) = self.store.find(event).await? else {
+        let Some(found) = self.store.find(event).await? else {
             return Ok(None);
         };
-        if fanned_out_at.is_none_or(|time| time >= kept_since) {
-            return Ok(Some(position));
+        if found.fanned_out_at.is_none_or(|time| time >= kept_since) {
+            return Ok(Some(found));
         }
         // Events can be fanned out in another order than that of the feed.
         let first = self.store.first_kept(kept_since).await?;
-        Ok(first.filter(|first| *first <= position).map(|_| position))
+        Ok(first.filter(|first| *first <= found.position).map(|_| found))
     }
 }

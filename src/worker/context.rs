@@ -67,6 +67,11 @@ impl From<BackendError> for IterationError {
     }
 }
 
+fn log_failure(poll_loop: &PollLoop, error: &BackendError, failures: u32) {
+    recorder::record_store_error(STORE);
+    tracing::error!(poll_loop = poll_loop.name, error = %ErrorChain(error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
+}
+
 /// Decrements the number of running tasks on drop.
 struct TaskGuard(Arc<WorkerContext>);
 
@@ -173,6 +178,8 @@ impl WorkerContext {
         E: From<BackendError> + Into<IterationError>,
         F: Future<Output = Result<Duration, E>>,
     {
+        // Notifications can repeat an iteration with rejected items at any rate.
+        let mut silent_until = Timestamp::default();
         while !self.is_stopping() {
             match catch_panic(iteration()).await {
                 Ok(sleep) => {
@@ -181,13 +188,18 @@ impl WorkerContext {
                 }
                 Err(error) => match error.into() {
                     IterationError::Failed(error) => {
-                        let failures = self.record_failure(poll_loop, &error);
+                        let failures = poll_loop.record_failure();
+                        log_failure(poll_loop, &error, failures);
                         self.sleep(self.retry_delay(failures)).await;
                     }
                     IterationError::Rejected(error, sleep) => {
-                        let failures = self.record_failure(poll_loop, &error);
-                        let sleep = sleep.unwrap_or_else(|| self.retry_delay(failures));
-                        self.rest(poll_loop, sleep).await;
+                        let failures = poll_loop.record_failure();
+                        let delay = self.retry_delay(failures);
+                        if self.now() >= silent_until {
+                            log_failure(poll_loop, &error, failures);
+                            silent_until = self.now().saturating_add(delay);
+                        }
+                        self.rest(poll_loop, sleep.unwrap_or(delay)).await;
                     }
                 },
             }
@@ -201,14 +213,6 @@ impl WorkerContext {
         } else {
             self.within(duration, poll_loop.wakeup.notified()).await;
         }
-    }
-
-    /// Counts and logs a failure of a loop. Returns the number of consecutive failures.
-    fn record_failure(&self, poll_loop: &PollLoop, error: &BackendError) -> u32 {
-        let failures = poll_loop.record_failure();
-        recorder::record_store_error(STORE);
-        tracing::error!(poll_loop = poll_loop.name, error = %ErrorChain(error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
-        failures
     }
 
     /// Ends all loops.

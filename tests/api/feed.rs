@@ -105,13 +105,10 @@ async fn a_client_goes_on_from_its_last_item() {
     assert_eq!(feed.page(&alice, "").await, (vec![], last), "now is after the latest event");
     let more = feed.insert_post("open").await.to_string();
     assert_eq!(feed.page(&alice, &query).await, (vec![more.clone()], None));
-    let hidden = feed.insert_post("staff").await.to_string();
+    feed.insert_post("staff").await;
     let query = format!("?after={more}");
-    for query in ["", &query] {
-        let page = feed.page(&alice, query).await;
-        assert_eq!(page, (vec![], Some(hidden.clone())), "{query}: after the hidden event");
-    }
-    assert_eq!(feed.page(&alice, &format!("?after={hidden}")).await, (vec![], None));
+    assert_eq!(feed.page(&alice, "").await, (vec![], Some(more)), "a hidden event has no position");
+    assert_eq!(feed.page(&alice, &query).await, (vec![], None), "a hidden event leaves no gap");
 }
 
 #[tokio::test]
@@ -147,8 +144,7 @@ async fn an_item_is_visible_as_a_delivery_would_be() {
         let token = feed.server.token(name).await;
         let (items, next) = feed.page(&token, &format!("{FROM_THE_BEGINNING}{topics}")).await;
         let expected: Vec<_> = expected.into_iter().map(ToString::to_string).collect();
-        let passed = expected.is_empty().then(|| own.to_string());
-        assert_eq!((items, next), (expected, passed), "{name} {topics}");
+        assert_eq!((items, next), (expected, None), "{name} {topics}");
     }
 }
 
@@ -160,10 +156,13 @@ async fn a_page_reads_at_most_1000_events() {
     for _ in 0..1000 {
         last = feed.insert_post("staff").await.to_string();
     }
+    assert_eq!(feed.page(&alice, FROM_THE_BEGINNING).await, (vec![], None), "no event follows");
+    assert_eq!(feed.page(&alice, "").await, (vec![], Some(last)));
     let open = feed.insert_post("open").await.to_string();
-    let page = feed.page(&alice, FROM_THE_BEGINNING).await;
-    assert_eq!(page, (vec![], Some(last.clone())));
-    assert_eq!(feed.page(&alice, &format!("?after={last}")).await, (vec![open], None));
+    let (items, next) = feed.page(&alice, FROM_THE_BEGINNING).await;
+    assert_eq!(items, [""; 0]);
+    let page = feed.page(&alice, &format!("?after={}", next.unwrap())).await;
+    assert_eq!(page, (vec![open], None));
 }
 
 #[tokio::test]

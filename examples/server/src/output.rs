@@ -74,9 +74,12 @@ impl Output {
     }
 
     /// Returns an output of a change that prints `text`, or `{"ok":true}` with further fields. `fields` is an object.
-    pub fn change(text: impl Display, mut fields: Value) -> BoardResult<Self> {
-        fields["ok"] = true.into();
-        Self::new(text, fields)
+    pub fn change(text: impl Display, fields: Value) -> BoardResult<Self> {
+        let mut json = json!({ "ok": true });
+        if let (Value::Object(json), Value::Object(fields)) = (&mut json, fields) {
+            json.extend(fields);
+        }
+        Self::new(text, json)
     }
 
     /// Returns an output that prints `text`, or `{"ok":true}`.

@@ -221,9 +221,9 @@ impl SqlExecutor for PostgresExecutor {
         limit: u32,
     ) -> BackendResult<u64> {
         self.execute(BEGIN_MOVE, &[]).await?;
-        let read = |row: &dyn Columns| row.value::<i64>("moved");
-        let moved = self.first(MOVE_POSITIONS, &[MOVE_BATCH.into()], read).await?;
-        if moved.unwrap_or_default() > 0 {
+        let read = |row: &dyn Columns| row.value::<bool>("is_moving");
+        let is_moving = self.first(MOVE_POSITIONS, &[MOVE_BATCH.into()], read).await?;
+        if is_moving == Some(true) {
             return Ok(limit.into());
         }
         let parameters = [before.into(), ahead.into(), i64::from(limit).into()];

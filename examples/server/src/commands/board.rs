@@ -492,8 +492,13 @@ async fn change_posts(
         *count += changed;
         // A transaction changes at most as many threads as posts. The server recounts further authors of long threads.
         for _ in 0..changed {
-            if !board.run_batch().await? {
-                break;
+            match board.run_batch().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "failed to run a batch; the server runs it later");
+                    break;
+                }
             }
         }
         match next {

@@ -16,7 +16,7 @@ use forum_api::store::sqlite::{DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::token::Lookup;
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::{LOGS, refused};
 use crate::audit;
@@ -143,17 +143,17 @@ impl RestoreCommand {
         }
         let Prepared { missing_key, consequences } = restored?;
         let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
-        let mut json = json!({ "ok": true });
+        let mut fields = Map::new();
         if is_replaced {
             text += &format!(" The database before the restore is \"{kept}\".");
-            json["before"] = kept.to_string().into();
+            fields.insert("before".into(), kept.to_string().into());
         }
         if let Some(key) = missing_key {
             text += &format!(
                 " Its webhook secrets are encrypted with the key {key}: copy the file of this key to the path that the \
                  server reads."
             );
-            json["missingKey"] = key.to_string().into();
+            fields.insert("missingKey".into(), key.to_string().into());
         }
         let Consequences { carried_over, to_repeat, warning } = consequences;
         text += "\nAll members are signed out.";
@@ -163,14 +163,14 @@ impl RestoreCommand {
         for repetition in &to_repeat {
             text += &format!("\n{}", repetition.describe());
         }
-        json["carriedOver"] = carried_over.into();
+        fields.insert("carriedOver".into(), carried_over.into());
         let commands = to_repeat.into_iter().flat_map(|repetition| repetition.commands);
-        json["toRepeat"] = commands.map(Value::String).collect();
+        fields.insert("toRepeat".into(), commands.map(Value::String).collect());
         if let Some(warning) = warning {
             text += &format!("\n{warning}");
-            json["warning"] = warning.into();
+            fields.insert("warning".into(), warning.into());
         }
-        Output::new(text, json)
+        Output::change(text, Value::Object(fields))
     }
 
     /// Checks that the backup is one complete file.

@@ -92,7 +92,8 @@ pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
         a.skip href="#main" { "Skip to content" }
         header {
             (PreEscaped(frame.page_header("Board")))
-            div #tools .bar {
+            // Without the script, a search would load the start page.
+            div #tools .bar inert {
                 form #search role="search" {
                     label.visually-hidden for="q" { "Search" }
                     input #q name="q" type="search" dir="auto" placeholder="Search" maxlength="200" required;

@@ -1,4 +1,4 @@
--- Moves the next `$1` events of a move, and returns their number. A call that finds none ends the move.
+-- Moves the next `$1` events of a move, and returns whether there is a move. A call that finds no event ends it.
 --
 -- The events move in the order of their positions, so that those that have moved are the beginning of the feed. The row of the
 -- move is locked: concurrent calls move nothing.
@@ -26,4 +26,4 @@ WITH move AS MATERIALIZED (
     DELETE FROM forum_api_feed_move
     WHERE EXISTS (SELECT FROM move) AND NOT EXISTS (SELECT FROM batch)
 )
-SELECT count(*) AS moved FROM batch
+SELECT EXISTS (SELECT FROM forum_api_feed_move) AS is_moving

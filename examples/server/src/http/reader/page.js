@@ -226,6 +226,7 @@ document.addEventListener("click", ({ target }) => {
   if (target.closest?.("a")?.getAttribute("href") === `#${address()}`) show({ isNew: true })
 })
 
+$("#tools").inert = false
 $("#api").hidden = false
 $("#intro").hidden = !!token
 show({ isReturn: !!entry() })

@@ -92,9 +92,10 @@ impl Mirror {
         let all_posts = entry["posts"].as_array().unwrap();
         let awaits = |post: &Value| post["state"] == "awaiting_approval";
         // The counts of the mirror contain a post whose edit awaits approval.
-        let fields: &[&str] = match all_posts.iter().any(awaits) {
-            true => &["title", "locked", "pinned"],
-            false => &["title", "locked", "pinned", "replyCount", "lastActivityAt", "lastPost"],
+        let fields: &[&str] = if all_posts.iter().any(awaits) {
+            &["title", "locked", "pinned"]
+        } else {
+            &["title", "locked", "pinned", "replyCount", "lastActivityAt", "lastPost"]
         };
         let poll = &entry["poll"];
         if poll.is_object() {
