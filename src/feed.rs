@@ -23,11 +23,11 @@ use crate::webhook::{AnyEventData, Topic, TopicSet, concerns, example_event};
 /// Largest number of events that one request reads.
 const MAX_READ: u32 = 1000;
 
-/// Description of the group. `{seconds}` is the retention.
+/// Description of the group. `{seconds}` and `{retention}` are the retention, and `{topics}` the topics of the board.
 const DESCRIPTION: &str = include_str!("feed.md");
 
-/// Description of the operation. `{retention}` is the retention, and `{topics}` are the topics of the board.
-const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send as `after` the last `next` that was not null, or the `event` of an item after it. Repeat this at once while `next` is not null. Such a client misses no event and gets none twice.\n\nA page contains the events that the caller may see now, with `message.sent` only if `topics` names it. It can have fewer items than `limit`, or none, and a `next`. The topics are {topics}.\n\nThe board keeps events for {retention}. An `after` that is older is a 400 with the reason `position_expired`. With a `since` that is older, the page begins with the first event that is kept.";
+/// Description of the operation. `{retention}` is the retention.
+const NOTES: &str = "An item is the body of a webhook without `delivery`. To go on, send your position as `after`, and repeat this at once while `next` is not null. Such a client misses no event and gets none twice. A page can have fewer items than `limit`, or none, and a `next`.\n\nA page contains the events that the caller may see now, with `message.sent` only if `topics` names it.\n\nThe board keeps events for {retention}. An older `after` is a 400 with the reason `position_expired`. With an older `since`, the page begins with the first event that is kept.";
 
 /// Returns the operation `GET /x/events`, which lists the events of a board: the feed.
 ///
@@ -62,9 +62,9 @@ pub fn event_feed(
 ) -> Operation {
     let topics = environment.topics();
     let names: Vec<_> = topics.iter().map(|topic| format!("`{}`", topic.as_str())).collect();
-    let notes =
-        NOTES.replace("{retention}", &describe(retention)).replace("{topics}", &names.join(", "));
+    let notes = NOTES.replace("{retention}", &describe(retention));
     let description = DESCRIPTION
+        .replace("{topics}", &names.join(", "))
         .replace("{retention}", &describe(retention))
         .replace("{seconds}", &retention.as_secs().to_string());
     let feed =

@@ -339,7 +339,7 @@ async fn the_document_describes_the_feed() {
     let group = tag.unwrap()["description"].as_str().unwrap();
     for (text, part) in [
         (notes, "The board keeps events for 24 hours."),
-        (notes, "`thread.created`, "),
+        (group, "`thread.created`, "),
         (notes, "`message.sent`"),
         (group, "The board keeps events for 24 hours."),
         (group, "RETENTION = timedelta(seconds=86400)\n"),
