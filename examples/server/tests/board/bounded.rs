@@ -2,6 +2,7 @@
 //! the cost does not grow with the content of the board. The Postgres board is as a fresh copy: it has no statistics.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
 use forum_api::store::sqlite::{Database, SqliteError};
@@ -17,8 +18,12 @@ const SMALL: u32 = 2_000;
 /// Number of threads of the large board, and of replies of its long thread.
 const LARGE: u32 = 20_000;
 
-/// Rounds of requests before the measured one. Postgres chooses its plans in the first five executions of a statement.
+/// Rounds of requests before the measured ones. Postgres chooses its plans in the first five executions of a statement.
 const FIRST_ROUNDS: u32 = 6;
+
+/// Measured rounds. The work of a statement is the least of them: on Postgres, an update reads more pages if earlier versions
+/// of its rows cannot be removed yet.
+const MEASURED_ROUNDS: u32 = 3;
 
 /// Id of the long thread and of its first post. Larger ids follow the order of the threads and the replies.
 const LONG_THREAD: i64 = 1_000_000;
@@ -183,13 +188,16 @@ impl MeasuredBoard {
             demo.set(key, value).await;
         }
         let numbers = format!(
-            "CREATE TEMPORARY TABLE number AS
+            "CREATE TABLE number AS
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < {size})
-            SELECT n FROM number;"
+            SELECT n FROM number"
         );
         let fill = FILL.replace("{size}", &size.to_string());
-        let without_statistics = demo.for_backend("", WITHOUT_STATISTICS);
-        demo.sql(&format!("{without_statistics} {numbers} {fill}; DROP TABLE number")).await;
+        demo.sql(demo.for_backend("", WITHOUT_STATISTICS)).await;
+        // The time of each statement is limited.
+        for statement in iter::once(&*numbers).chain(fill.split(';')).chain(["DROP TABLE number"]) {
+            demo.sql(statement).await;
+        }
         demo.add_endpoint().await;
         let counter = WorkCounter::new(&demo).await;
         Self { demo, counter, work: Work::new(), round: 0, size }
@@ -379,10 +387,18 @@ const WITHOUT_STATISTICS: &str = "
 /// Returns the work of the requests of a round on a board of this size.
 async fn measure(backend: Backend, size: u32) -> Work {
     let mut board = MeasuredBoard::new(backend, size).await;
-    for _ in 0..=FIRST_ROUNDS {
+    for _ in 0..FIRST_ROUNDS {
         board.run_round().await;
     }
-    board.work
+    let mut least = Work::new();
+    for _ in 0..MEASURED_ROUNDS {
+        board.run_round().await;
+        for (statement, work) in &board.work {
+            let found = least.entry(statement.clone()).or_insert(*work);
+            *found = (*found).min(*work);
+        }
+    }
+    least
 }
 
 /// Asserts that the work of no statement exceeds `most`, or grows with the board by more than the depth of its indexes, or
