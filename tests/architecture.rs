@@ -248,6 +248,18 @@ fn imports_have_one_direction_and_no_cycle() {
     check_imports("examples/server/src", SERVER_MODULES);
 }
 
+#[test]
+fn the_layers_of_the_server_are_described() {
+    let document = read("ARCHITECTURE.md");
+    let table = between(&document, "### Layers of the example server", "\n###");
+    // The module `board` only declares the modules below it.
+    for module in SERVER_MODULES.iter().filter(|module| **module != "board") {
+        let path = module.replace("::", "/");
+        let names = [format!("`{path}.rs`"), format!("`{path}/`")];
+        assert!(names.iter().any(|name| table.contains(name)), "{module}");
+    }
+}
+
 fn check_imports(root: &str, list: &[&'static str]) {
     let sources = Crate::parse(root);
     let mut imports = sources.imports();

@@ -247,6 +247,25 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board_methods;
+
+    macro_rules! names {
+        ($($caller:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+            [$(stringify!($method)),+]
+        };
+    }
+
+    /// The conformance suite finds the methods of omitted operations by their ids.
+    #[test]
+    fn the_id_of_each_operation_is_the_name_of_its_method() {
+        let operations = board_operations(&no_board());
+        let mut ids: Vec<_> =
+            operations.iter().map(|operation| operation.spec.id.to_ascii_lowercase()).collect();
+        let mut methods = board_methods!(names).map(|method| method.replace('_', ""));
+        ids.sort_unstable();
+        methods.sort_unstable();
+        assert_eq!(ids, methods);
+    }
 
     #[test]
     fn each_operation_is_in_the_row_of_its_scope() {

@@ -2,8 +2,8 @@
 
 use super::{InvalidPageKeyError, Page, PageKey, PageLimit, json_text};
 
-/// Query parameters of a list: the filters `F`, the number of items and the position. `F` is `()` for a list without
-/// filters.
+/// Query parameters of a list: the filters `F`, the number of items and the position. `F` is `()` for a list of a host
+/// without filters.
 ///
 /// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the
 /// list and the filters for which it was returned. A client may change a filter with `#[serde(skip_serializing)]`

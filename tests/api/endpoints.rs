@@ -1,5 +1,6 @@
 //! Each row of the endpoint table on both surfaces: authorization, cost and routing.
 
+use crate::openapi::{document, operation};
 use crate::support::*;
 
 const SURFACES: [Surface; 2] = [Surface::Full, Surface::Compact];
@@ -146,11 +147,21 @@ fn the_protocol_lists_the_same_endpoints() {
     let lines = table.skip(2).take_while(|line| line.starts_with('|'));
     let listed = lines.map(|line| {
         let cells: Vec<_> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
-        [1, 2, 4, 5, 6].map(|column| cells[column]).join(" ")
+        // The last column describes the response after the status.
+        cells[1..=7]
+            .join(" ")
+            .split_inclusive(' ')
+            .take(7)
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
     });
+    let document = document(Surface::Full);
     let expected = ROWS.iter().map(|row| {
+        let id = operation(&document, row)["operationId"].as_str().unwrap();
         let token = if row.needs_token { "required" } else { "optional" };
-        format!("{} {} {} {} {token}", row.method, row.template, row.scope, row.cost)
+        let Row { method, template, scope, cost, success, .. } = row;
+        format!("{method} {template} {id} {scope} {cost} {token} {success}")
     });
     for (listed, expected) in listed.clone().zip(expected.clone()) {
         assert_eq!(listed, expected);

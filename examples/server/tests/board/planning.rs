@@ -1,5 +1,7 @@
 //! Number and plans of the statements of requests on Postgres.
 
+use forum_api::{Environment, openapi_document};
+
 use crate::board::db::Writer;
 use crate::prelude::*;
 use crate::token_loading::create_token;
@@ -97,6 +99,29 @@ async fn read_settings(tx: &Transaction<'_>) -> BoardResult<String> {
             current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')
         ) AS value";
     tx.one(read, &[], |row| row.value("value")).await
+}
+
+#[test]
+fn each_operation_has_a_request() {
+    let document = openapi_document(&ApiSettings::default(), &Environment::default());
+    for (template, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys().filter(|key| *key != "x-route") {
+            let is_sent = |&(_, sent, path, _): &(i64, &str, &str, &str)| {
+                sent.eq_ignore_ascii_case(method) && is_path_of(template, path)
+            };
+            assert!(REQUESTS.iter().any(is_sent), "{method} {template}");
+        }
+    }
+}
+
+/// Returns whether the path of a request, without its query, is one of a template.
+fn is_path_of(template: &str, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    template.split('/').count() == path.split('/').count()
+        && template
+            .split('/')
+            .zip(path.split('/'))
+            .all(|(expected, segment)| expected.starts_with('{') || expected == segment)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Model-based tests. One runs random histories on the reference board and on the board in memory of the examples, and
 //! compares the responses and the events. The other one applies the events to a mirror, and compares it with the board.
 //!
-//! `MODEL_STEPS=100000 cargo test --test board model` runs that number of steps of each instead of 2,000, and `MODEL_SEED`
+//! `MODEL_STEPS=100000 cargo test --workspace --test board model` runs that number of steps of each instead of 2,000, and `MODEL_SEED`
 //! selects other histories. A failing history is reported in its shortest form.
 
 mod action;
