@@ -58,10 +58,11 @@ macro_rules! impl_into_backend_error {
     )+};
 }
 
-/// Converts any error to a [`BackendError`], for errors that `?` does not convert, such as those of sqlx.
+/// Converts any error to a [`BackendError`], for errors that `?` does not convert.
 ///
 /// The text of the error and of its sources is logged. The text of a database error can quote content: convert it to an
-/// error without values first.
+/// error without values first. For those of sqlx, sea-orm and diesel, the files in [`guide::stores`](crate::guide::stores) have
+/// functions that do so.
 ///
 /// `?` converts a [`BackendError`] further to [`BoardError::Internal`](crate::host::BoardError::Internal), so
 /// `or_internal()?` works in a [`Board`](crate::host::Board) and in an [`Authorizer`](crate::host::Authorizer).

@@ -21,7 +21,8 @@ use sqlx::{
 };
 
 /// Returns the options of a pool that checks a connection before its use only if it was idle for 5 s. By default, sqlx sends
-/// a ping before each use, which doubles the time of a statement, and waits up to 30 s for a connection.
+/// a ping before each use, which doubles the time of a statement, and waits up to 30 s for a connection. Set
+/// `max_connections` to the connections of the board and 20 more: by default a pool has ten.
 pub fn pool_options() -> PgPoolOptions {
     PgPoolOptions::new()
         .acquire_timeout(Duration::from_secs(5))
@@ -116,6 +117,9 @@ fn not_run(error: Error) -> PostgresError {
 
 /// Returns the error of a statement. Its text, which the log shows, has no values of parameters and rows. `?` converts the
 /// result to an error of the board.
+///
+/// If no connection was free, the client gets a 503 and repeats the request. A command therefore loads the resource that it
+/// returns before its `COMMIT`: a query that fails after it would make the client repeat a change that was made.
 pub fn without_values(error: impl Borrow<Error>) -> PostgresError {
     let error = error.borrow();
     if let Some(reported) = database_error(error) {
@@ -125,6 +129,14 @@ pub fn without_values(error: impl Borrow<Error>) -> PostgresError {
         Error::PoolTimedOut | Error::PoolClosed => PostgresError::not_run(error),
         Error::Io(_) | Error::Protocol(_) | Error::Tls(_) | Error::WorkerCrashed => {
             PostgresError::disconnected("the connection to Postgres failed")
+        }
+        // Names of columns and types are no values.
+        Error::RowNotFound => PostgresError::unusable("the statement returned no row"),
+        Error::ColumnNotFound(column) => {
+            PostgresError::unusable(format!("the column {column} is missing"))
+        }
+        Error::ColumnDecode { index, .. } => {
+            PostgresError::unusable(format!("sqlx cannot decode the column {index}"))
         }
         _ => PostgresError::unusable("sqlx cannot encode a parameter or decode a row"),
     }
@@ -176,7 +188,7 @@ impl Columns for SqlxRow<'_> {
     }
 }
 
-/// Finds a token. `Authorizer::load_token` does the same with a query that also selects the permissions of the owner.
+/// Example: finds a token. `Authorizer::load_token` does the same with a query that also selects the permissions of the owner.
 pub async fn find_token(
     pool: &PgPool,
     lookup: &Lookup,
@@ -189,7 +201,7 @@ pub async fn find_token(
     Ok(row.map(|row| read_token(&SqlxRow(&row))).transpose()?)
 }
 
-/// Writes a post and its event in one transaction, which an error rolls back.
+/// Example: writes a post and its event in one transaction, which an error rolls back.
 pub async fn create_post(pool: &PgPool, body: &str, event: &Event) -> BoardResult<()> {
     let mut transaction = pool.begin().await.map_err(without_values)?;
     let insert = sqlx::query("INSERT INTO post (body) VALUES ($1)").bind(body);

@@ -1,7 +1,7 @@
 //! The migrations of the library's tables in the migrator of sqlx 0.9.
 //!
-//! sqlx 0.8 has neither `AssertSqlSafe` nor `with_migrations`: the text of a migration is `script.sql.into()`, and
-//! `Migrator::new` accepts an implementation of `MigrationSource` that returns the migrations.
+//! Each program that migrates the database must then use this migrator: a migrator without the migrations of the library, such
+//! as `sqlx migrate run`, refuses the database with `VersionMissing`.
 
 use forum_api::store::postgres::migration_scripts;
 use sqlx::migrate::{Migration, MigrationType, Migrator};

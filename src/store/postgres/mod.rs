@@ -33,6 +33,10 @@
 //! library's tables adds the [`migration_scripts`] to them, calls [`check_session`] when the program starts, and can compare
 //! the tables with [`schema_status`].
 //!
+//! Behind PgBouncer in transaction mode, the driver needs prepared statements, which PgBouncer supports from version 1.21 on
+//! (`max_prepared_statements` above 0). [`migrate`] does not check this for a host's own driver; the module
+//! `tokio_postgres_0_7` has a check and describes the settings.
+//!
 //! # Tables
 //!
 //! - Times are milliseconds since 1970-01-01T00:00:00Z; scopes and topics are JSON arrays. The topic `*` means all topics
