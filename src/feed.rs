@@ -62,10 +62,11 @@ pub fn event_feed(
 ) -> Operation {
     let topics = environment.topics();
     let names: Vec<_> = topics.iter().map(|topic| format!("`{}`", topic.as_str())).collect();
-    let notes = NOTES.replace("{retention}", &describe(retention));
+    let described = describe(retention);
+    let notes = NOTES.replace("{retention}", &described);
     let description = DESCRIPTION
         .replace("{topics}", &names.join(", "))
-        .replace("{retention}", &describe(retention))
+        .replace("{retention}", &described)
         .replace("{seconds}", &retention.as_secs().to_string());
     let feed =
         EventFeed { store: Arc::clone(&stores.feed), retention, environment: environment.clone() };
@@ -105,7 +106,7 @@ struct FeedParams {
     #[schemars(transform = remove_examples)]
     after: Option<EventId>,
     /// Time of the first event; can repeat earlier events. Without `after` and `since`, the page has no items, and `next` is
-    /// the position of the latest event that the caller may see; null if there is none.
+    /// the position of the latest event; null if the board keeps none that the caller may see.
     #[schemars(transform = remove_examples)]
     since: Option<Timestamp>,
     /// Topics, separated by commas. `*` is all topics except `message.sent`. Default: `*`.
@@ -288,21 +289,24 @@ impl EventFeed {
         let latest = self.store.latest(reader.user_id(), MAX_READ).await?;
         let is_full = latest.len() == MAX_READ as usize;
         let newest = latest.first().map(|entry| entry.id.clone());
-        let mut next = None;
-        if let Some(seen) = latest.into_iter().find(may_see) {
-            match self.find(&seen.id).await? {
-                Some(found) if !self.is_old(&found) => next = Some(seen.id),
-                _ => next = newest,
-            }
-        } else if is_full {
-            next = newest;
-        }
-        if let Some(event) = &next
-            && self.find(event).await?.is_none()
-        {
-            next = None;
-        }
+        let seen = latest.into_iter().find(may_see).map(|entry| entry.id);
+        let next = match seen {
+            Some(seen) => match self.find(&seen).await? {
+                Some(found) if !self.is_old(&found) => Some(seen),
+                _ => self.kept(newest).await?,
+            },
+            None if is_full => self.kept(newest).await?,
+            None => None,
+        };
         Ok(EventPage { items: Vec::new(), next })
+    }
+
+    /// Returns the event if it is a valid position.
+    async fn kept(&self, event: Option<EventId>) -> BoardResult<Option<EventId>> {
+        let Some(event) = event else {
+            return Ok(None);
+        };
+        Ok(self.find(&event).await?.map(|_| event))
     }
 
     fn parse_topics(&self, text: Option<&str>) -> BoardResult<TopicSet> {
@@ -322,8 +326,8 @@ impl EventFeed {
         self.environment.clock.now().saturating_sub(self.retention)
     }
 
-    /// Returns the position at which a page with the events since a time begins; `None` if no event is kept. The page has no
-    /// event that is older than the retention, because it is no position.
+    /// Returns the position at which a page with the events since a time begins; `None` if no event is kept. A page of a time
+    /// before the retention begins with the first event that is kept: the ids of earlier events are no valid positions.
     async fn start(&self, since: Timestamp) -> BoardResult<Option<FeedPosition>> {
         let kept_since = self.kept_since();
         let start = self.store.last_before(since).await?.unwrap_or(FeedPosition::START);

@@ -314,7 +314,9 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
     let stored = webhooks.outbox.find(&delivery.event_id).await?;
     let request_id = stored.as_ref().and_then(|event| event.request_id.as_deref());
-    let next = if webhooks.deliveries.is_sending(&delivery.id, context.now).await? {
+    let next = if delivery.progress.state.is_pending()
+        && webhooks.deliveries.is_sending(&delivery.id, context.now).await?
+    {
         html! { "being sent" }
     } else {
         next_attempt(context, &delivery, endpoint.as_ref())
@@ -416,11 +418,9 @@ fn result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecor
             _ if !matches!(done, "attempted" | "queued" | "sending") => {}
             DeliveryState::Delivered => p.notice role="status" { (what) " delivered. " (reason.unwrap_or_default()) }
             DeliveryState::Withheld => p.alert role="alert" { (what) " not sent. " (WITHHELD) }
-            _ if done == "sending" && state.is_pending() => p.notice.waiting role="status" {
-                (what) " is being sent. There is no result yet. Reload this page to see it."
-            }
-            _ if done == "queued" && state.is_pending() => p.notice.waiting role="status" {
-                (what) " queued. There is no result yet. Reload this page to see it."
+            _ if done != "attempted" && state.is_pending() => p.notice.waiting role="status" {
+                (what) (if done == "sending" { " is being sent" } else { " queued" })
+                ". There is no result yet. Reload this page to see it."
             }
             DeliveryState::Queued => {}
             DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => p.alert role="alert" {

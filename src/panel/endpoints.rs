@@ -244,11 +244,13 @@ pub(super) fn entered_url(form: &mut Form) -> String {
     url
 }
 
-/// Adds an error to a new URL that is invalid whatever its host name resolves to, so that it is shown beside a missing
+/// Adds an error to a new URL, not empty, that is invalid whatever its host name resolves to, so that it is shown beside a missing
 /// password.
 pub(super) fn check_new_url(context: &PageContext, form: &mut Form, url: &str) -> PanelResult<()> {
     let admin = context.webhook_admin()?;
-    if let Err(error) = admin.check_url(url) {
+    if !url.is_empty()
+        && let Err(error) = admin.check_url(url)
+    {
         form.add_error("url", admin.describe(&error));
     }
     Ok(())

@@ -247,11 +247,11 @@ END $forum_api$"
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "eae6ff5247f812988f21e0b90e0a0d145c54d9816d0647df1c855ebc0f28f257",
+                "464c6c14c8a011e2c122ee63a039dca7cce392b44fdfc67fa541cc816c85631e",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "c5ffcb36fa4ad48c4eb5068b6149e848cb031895c38abe60efb62825a280b2a0",
+                "c85f65ced0338a9a1d922c64c24197d3a5b38d9fe7ca929fe7a8a08e2e64c254",
             ),
         ] {
             let name = "unchanged";

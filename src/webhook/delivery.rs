@@ -132,18 +132,12 @@ impl Backoff {
         self.with_jitter(self.initial.as_secs_f64() * factor, random)
     }
 
-    /// Returns the longest delay of a delivery: the delay before its last attempt, with full jitter. With the default
-    /// settings it is 576 s.
-    #[cfg(feature = "webhooks")]
-    pub(crate) fn longest(&self) -> Duration {
-        self.delay(MAX_ATTEMPTS - 1, 1.0)
-    }
-
     /// Returns the maximum of `delay` and [`initial`](Self::initial). `random`, in [0, 1), adds up to 20% of jitter.
-    /// The result is at most [`longest`](Self::longest).
+    /// The result is at most the delay before the last attempt with full jitter, which is 576 s by default.
     #[cfg(feature = "webhooks")]
     pub(crate) fn bounded(&self, delay: Duration, random: f64) -> Duration {
-        self.with_jitter(delay.max(self.initial).as_secs_f64(), random).min(self.longest())
+        self.with_jitter(delay.max(self.initial).as_secs_f64(), random)
+            .min(self.delay(MAX_ATTEMPTS - 1, 1.0))
     }
 
     fn with_jitter(&self, seconds: f64, random: f64) -> Duration {

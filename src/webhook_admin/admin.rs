@@ -93,7 +93,7 @@ pub struct AttemptReport {
 pub enum AwaitedAttempt {
     /// The attempt has ended.
     Ended(AttemptReport),
-    /// A worker is sending the delivery.
+    /// The time limit has passed during an attempt.
     Sending,
     /// The delivery waits, for example because no worker runs or the endpoint is busy.
     Waiting,

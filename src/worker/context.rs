@@ -56,8 +56,8 @@ pub(super) struct WorkerContext {
 pub(super) enum IterationError {
     /// The iteration did nothing. The sleep after it grows with each consecutive failure, and a notification does not end it.
     Failed(BackendError),
-    /// The iteration left out items that the store rejects. A notification ends the sleep after it, which is the given one or
-    /// grows with each consecutive failure.
+    /// The iteration left out items that the store rejects. A notification ends the sleep after it. If the iteration processed
+    /// other items, the sleep is the given one; otherwise it grows with each consecutive failure.
     Rejected(BackendError, Option<Duration>),
 }
 
@@ -68,7 +68,6 @@ impl From<BackendError> for IterationError {
 }
 
 fn log_failure(poll_loop: &PollLoop, error: &BackendError, failures: u32) {
-    recorder::record_store_error(STORE);
     tracing::error!(poll_loop = poll_loop.name, error = %ErrorChain(error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
 }
 
@@ -184,20 +183,29 @@ impl WorkerContext {
             match catch_panic(iteration()).await {
                 Ok(sleep) => {
                     poll_loop.record_success(self.now());
+                    silent_until = Timestamp::default();
                     self.rest(poll_loop, sleep).await;
                 }
                 Err(error) => match error.into() {
                     IterationError::Failed(error) => {
                         let failures = poll_loop.record_failure();
+                        recorder::record_store_error(STORE);
                         log_failure(poll_loop, &error, failures);
                         self.sleep(self.retry_delay(failures)).await;
                     }
                     IterationError::Rejected(error, sleep) => {
                         let failures = poll_loop.record_failure();
                         let delay = self.retry_delay(failures);
-                        if self.now() >= silent_until {
+                        recorder::record_store_error(STORE);
+                        let now = self.now();
+                        let silence = silent_until.saturating_duration_since(now);
+                        // The clock can be set back.
+                        if silence.is_zero() || silence > STORE_BACKOFF.max {
                             log_failure(poll_loop, &error, failures);
-                            silent_until = self.now().saturating_add(delay);
+                            silent_until = now.saturating_add(delay);
+                        }
+                        if sleep.is_some() {
+                            poll_loop.record_progress(now);
                         }
                         self.rest(poll_loop, sleep.unwrap_or(delay)).await;
                     }

@@ -37,8 +37,15 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let swept = context.with_step_timeout(sweeping).await;
     let purged = if context.is_stopping() { Ok(0) } else { purge_dead(context).await };
     let left_feed = if context.is_stopping() { Ok(0) } else { sweep_feed(context).await };
-    let removed = swept?.max(purged?).max(left_feed?);
-    let is_full = removed >= u64::from(BATCH);
+    let results = [swept, purged, left_feed];
+    let is_full = results.iter().flatten().any(|removed| *removed >= u64::from(BATCH));
+    let mut failures = results.into_iter().filter_map(Result::err);
+    if let Some(failure) = failures.next() {
+        for other in failures {
+            context.record_store_failure(&other, 1);
+        }
+        return Err(failure);
+    }
     Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })
 }
 

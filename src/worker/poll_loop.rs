@@ -39,6 +39,11 @@ impl PollLoop {
         *lock(&self.health) = LoopHealth { last_success_at: Some(now), consecutive_failures: 0 };
     }
 
+    /// Records that an iteration that failed in part has done something.
+    pub(super) fn record_progress(&self, now: Timestamp) {
+        lock(&self.health).last_success_at = Some(now);
+    }
+
     /// Returns the number of consecutive failures.
     pub(super) fn record_failure(&self) -> u32 {
         let mut health = lock(&self.health);

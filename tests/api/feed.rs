@@ -37,6 +37,13 @@ impl Feed {
         Self { server, webhooks, clock }
     }
 
+    async fn expect_expired(&self, token: &str, query: &str) {
+        let request = Request::get(&format!("/x/events{query}")).bearer(token);
+        let expired = self.server.expect(request, BAD_REQUEST).await;
+        assert_eq!(expired.header("x-error-reason"), Some("position_expired"));
+        assert_eq!(expired.header("x-error-field"), Some("after"));
+    }
+
     /// Inserts an event, and returns its id.
     async fn insert(&self, topic: Topic, forum: Option<&str>, data: Value) -> EventId {
         let now = self.clock.now();
@@ -45,6 +52,13 @@ impl Feed {
         let event = Event::new(topic, meta, forum, &data);
         self.webhooks.insert_event(&event).await.unwrap();
         event.id
+    }
+
+    /// Inserts an event that a worker has fanned out.
+    async fn insert_fanned_out(&self) -> EventId {
+        let event = self.insert_post("open").await;
+        self.fan_out(&event).await;
+        event
     }
 
     async fn insert_post(&self, forum: &str) -> EventId {
@@ -206,20 +220,15 @@ async fn a_page_begins_at_a_time() {
 async fn a_position_that_is_older_than_the_retention_has_expired() {
     let feed = Feed::new();
     let alice = feed.server.token("alice").await;
-    let old = feed.insert_post("open").await;
+    let old = format!("?after={}", feed.insert_fanned_out().await);
     let waiting = feed.insert_post("open").await;
-    feed.fan_out(&old).await;
-    let old = format!("?after={old}");
     feed.clock.advance(DAY);
     assert_eq!(feed.page(&alice, &old).await, (vec![waiting.to_string()], None));
     feed.clock.advance(Duration::from_millis(1));
     let waiting = format!("?after={waiting}");
     assert_eq!(feed.page(&alice, &waiting).await, (vec![], None), "it is not fanned out yet");
     for query in [&old, "?after=evt_unknown"] {
-        let request = Request::get(&format!("/x/events{query}")).bearer(&alice);
-        let expired = feed.server.expect(request, BAD_REQUEST).await;
-        assert_eq!(expired.header("x-error-reason"), Some("position_expired"));
-        assert_eq!(expired.header("x-error-field"), Some("after"));
+        feed.expect_expired(&alice, query).await;
     }
 }
 
@@ -230,8 +239,7 @@ async fn the_position_of_a_client_moves_with_the_events_of_others() {
     let alice = feed.server.token("alice").await;
     let mut query = String::new();
     for round in 0..4 {
-        let event = feed.insert_post("open").await;
-        feed.fan_out(&event).await;
+        let event = feed.insert_fanned_out().await;
         let (items, next) = feed.page(&alice, &format!("?topics=member.rated{query}")).await;
         assert_eq!((items, next.as_deref()), (vec![], Some(&*event.to_string())), "round {round}");
         query = format!("&after={}", next.unwrap());
@@ -243,8 +251,7 @@ async fn the_position_of_a_client_moves_with_the_events_of_others() {
 async fn a_page_has_no_position_that_has_expired() {
     let feed = Feed::new();
     let alice = feed.server.token("alice").await;
-    let old = feed.insert_post("open").await;
-    feed.fan_out(&old).await;
+    let old = feed.insert_fanned_out().await;
     feed.clock.advance(DAY);
     assert_eq!(feed.page(&alice, "").await, (vec![], Some(old.to_string())));
     assert_eq!(feed.page(&alice, FROM_THE_BEGINNING).await, (vec![old.to_string()], None));
@@ -272,9 +279,7 @@ async fn a_position_is_valid_while_an_earlier_one_is() {
     let query = format!("?after={second}");
     assert_eq!(feed.page(&alice, &query).await, (vec![], None));
     feed.clock.advance(Duration::from_millis(1));
-    feed.server
-        .expect(Request::get(&format!("/x/events{query}")).bearer(&alice), BAD_REQUEST)
-        .await;
+    feed.expect_expired(&alice, &query).await;
 }
 
 /// The clock of the worker is ahead, or that of the node behind.

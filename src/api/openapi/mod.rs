@@ -132,8 +132,8 @@ fn tags(operations: &[Operation]) -> Vec<Value> {
             tags.push(tag);
         }
     }
-    let webhooks = webhooks::TAG;
-    tags.push(&webhooks);
+    let of_webhooks = webhooks::TAG;
+    tags.push(&of_webhooks);
     tags.iter().map(|tag| json!({ "name": tag.name, "description": tag.description })).collect()
 }
 

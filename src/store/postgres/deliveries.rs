@@ -26,6 +26,10 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
+const IS_SENDING: &str = "
+    SELECT FROM forum_api_deliveries
+    WHERE id = $1 AND leased AND sending
+        AND due_at > coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT)";
 const CORRECT_TIMES: &str = include_str!("sql/correct_times.sql");
 const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
 const DELIVERY_STATS: &str = include_str!("sql/delivery_stats.sql");
@@ -216,7 +220,8 @@ impl DeliveryStore for PostgresExecutor {
     }
 
     async fn is_sending(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
-        sql::deliveries::is_sending(self, id, now).await
+        let parameters = [id.into(), self.clock.time(now).into()];
+        Ok(self.first(IS_SENDING, &parameters, |_| Ok(())).await?.is_some())
     }
 
     async fn list(

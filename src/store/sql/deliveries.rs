@@ -6,16 +6,13 @@ use super::{
     ColumnResult, Columns, SqlExecutor, Statement, query_readable, read_attempt, read_delivery,
 };
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{DeliveryId, EndpointId};
 use crate::store::{DeliveryFilter, QueueStats};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
 
 /// Columns of a delivery and of an attempt.
 const COLUMNS: &str = "id, event, topic, endpoint, created_at, state, attempts, due_at,
         number, attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers";
-
-const IS_SENDING: &str =
-    "SELECT id FROM forum_api_deliveries WHERE id = ?1 AND leased AND sending AND due_at > ?2";
 
 /// See [`DeliveryStore::find`](crate::store::DeliveryStore::find).
 pub(crate) async fn find(
@@ -35,17 +32,6 @@ pub(crate) async fn find(
         .into_iter()
         .next()
         .map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
-}
-
-/// See [`DeliveryStore::is_sending`](crate::store::DeliveryStore::is_sending).
-pub(crate) async fn is_sending(
-    executor: &impl SqlExecutor,
-    id: &DeliveryId,
-    now: Timestamp,
-) -> BackendResult<bool> {
-    let statement = Statement::new(IS_SENDING, [id.into(), now.into()]);
-    let rows = executor.query(statement, |row| row.value::<DeliveryId>("id")).await?;
-    Ok(!rows.is_empty())
 }
 
 /// Reads a delivery and an attempt, if the row has one.

@@ -35,6 +35,9 @@ const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 
+const IS_SENDING: &str =
+    "SELECT 1 FROM forum_api_deliveries WHERE id = ?1 AND leased AND sending AND due_at > ?2";
+
 const RELEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, due_set_at = ?5, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
@@ -251,7 +254,8 @@ impl DeliveryStore for SqliteExecutor {
     }
 
     async fn is_sending(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
-        sql::deliveries::is_sending(self, id, now).await
+        let find = Statement::new(IS_SENDING, [id.into(), now.into()]);
+        Ok(!self.query(find, |_| Ok(())).await?.is_empty())
     }
 
     async fn list(

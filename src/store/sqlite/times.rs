@@ -18,12 +18,12 @@ const DEATHS: &str = "
 
 const FAILURES: &str = "SELECT number FROM forum_api_endpoints WHERE failing_since > ?1 LIMIT ?2";
 
-/// The statements that find rows, and the columns that [`correct`] sets in each.
+/// The statements that find rows, and what [`correct`] does with them.
 const SEARCHES: [(&str, &str); 4] = [
-    (DUE_TIMES, "forum_api_deliveries SET due_set_at = ?3, due_at"),
-    (ENDS, "forum_api_deliveries SET ended_at"),
-    (DEATHS, "forum_api_deliveries SET created_at"),
-    (FAILURES, "forum_api_endpoints SET failing_since"),
+    (DUE_TIMES, "UPDATE forum_api_deliveries SET due_set_at = ?3, due_at = ?3"),
+    (ENDS, "UPDATE forum_api_deliveries SET ended_at = ?3"),
+    (DEATHS, "UPDATE forum_api_deliveries SET created_at = ?3"),
+    (FAILURES, "UPDATE forum_api_endpoints SET failing_since = ?3"),
 ];
 
 /// Returns whether a clock that was more than [`CLOCK_TOLERANCE`] ahead wrote one of these times.
@@ -41,8 +41,8 @@ pub(super) fn is_any_ahead(connection: &Connection, now: Timestamp) -> Result<bo
 pub(super) fn correct(connection: &Connection, now: Timestamp) -> Result<u64> {
     let latest = now.saturating_add(CLOCK_TOLERANCE);
     let mut corrected = 0;
-    for (find, column) in SEARCHES {
-        let update = format!("UPDATE {column} = ?3 WHERE rowid IN ({find})");
+    for (find, update) in SEARCHES {
+        let update = format!("{update} WHERE rowid IN ({find})");
         corrected += change(connection, &update, params![latest, BATCH, now])? as u64;
     }
     Ok(corrected)

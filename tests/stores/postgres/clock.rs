@@ -33,13 +33,16 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert_eq!(deliveries.queue_stats(ahead).await.unwrap().depth, 0);
     let begun = deliveries.begin_sending(&claimed, ahead).await.unwrap();
     assert_eq!(begun.len(), 1);
+    let id = &claimed[0].delivery.id;
+    for now in [behind, ahead] {
+        assert!(deliveries.is_sending(id, now).await.unwrap());
+    }
 
     let mut retrying = ended(DeliveryState::Retrying);
     retrying.due_at = Some(ahead.saturating_add(Duration::from_secs(30)));
     let settlement = Settlement::new(&claimed[0], retrying, None, ahead);
     let settled = deliveries.settle(&[settlement], ahead).await.unwrap();
     assert_eq!(settled.len(), 1);
-    let id = &claimed[0].delivery.id;
     let (delivery, _) = deliveries.find(id).await.unwrap().unwrap();
     let due_in = delivery.progress.due_at.unwrap().saturating_duration_since(now);
     assert!((25..=50).contains(&due_in.as_secs()), "{due_in:?}");

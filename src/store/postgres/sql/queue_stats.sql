@@ -1,5 +1,5 @@
 -- Counts due, dead and retrying deliveries up to `$2`, finds the earliest due time and the latest one of a retry, and counts
--- disabled endpoints. Due times that were written more than `$3` ahead count as reached.
+-- disabled endpoints. Due times that were computed from a time more than `$3` ahead count as reached.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Queues the oldest dead deliveries of an endpoint again, each one millisecond after the one before, so that they are sent in
--- the order of their events: after the ones that were queued like this before. Due times that were written more than `$4` ahead
--- count as reached. Skips locked rows.
+-- the order of their events: after the ones that were queued like this before. Due times that were computed from a time more
+-- than `$4` ahead count as reached. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), dead AS MATERIALIZED (

@@ -59,7 +59,7 @@ CREATE TABLE forum_api_events (
 
 CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number)
 WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
-CREATE INDEX forum_api_events_feed ON forum_api_events (position, number) WHERE in_feed;
+CREATE INDEX forum_api_events_feed ON forum_api_events (position, number, fanned_out_at) WHERE in_feed;
 CREATE INDEX forum_api_events_by_time ON forum_api_events (occurred_at, number) WHERE in_feed;
 CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
 
@@ -96,7 +96,7 @@ CREATE TABLE forum_api_deliveries (
     -- First digit of the status of the last attempt, 0 without a response.
     status_class INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
-    -- Time at which `due_at` was written: a later time than now was written by a clock that was ahead.
+    -- Time from which `due_at` was computed. If it is more than 60 s after now, the clock was ahead.
     due_set_at INTEGER NOT NULL DEFAULT 0,
     ended_at INTEGER,
     lease INTEGER NOT NULL DEFAULT 0,

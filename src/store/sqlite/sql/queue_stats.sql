@@ -1,5 +1,5 @@
 -- Counts due, dead and retrying deliveries up to `?2`, finds the earliest due time and the latest one of a retry, and counts
--- disabled endpoints. Due times that were written after `?3` count as reached.
+-- disabled endpoints. Due times that were computed from a time after `?3` count as reached.
 SELECT count(*) AS depth,
     CASE WHEN count(*) > 0 THEN coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))

@@ -1,6 +1,6 @@
 -- Queues the oldest dead deliveries of an endpoint again, each one millisecond after the one before, so that they are sent in
--- the order of their events: after the ones that were queued like this before. Due times that were written after `?4` count as
--- reached.
+-- the order of their events: after the ones that were queued like this before. Due times that were computed from a time after `?4`
+-- count as reached.
 UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = ordered.due_at, due_set_at = ?2, ended_at = NULL
 FROM (
     SELECT
