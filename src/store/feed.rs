@@ -26,6 +26,7 @@ impl FeedPosition {
     pub const START: Self = Self { group: i64::MIN, number: i64::MIN };
 
     /// Returns a position before this one and after all earlier events.
+    #[cfg(feature = "webhooks")]
     pub(crate) const fn before(self) -> Self {
         Self { group: self.group, number: self.number.saturating_sub(1) }
     }

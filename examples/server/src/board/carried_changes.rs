@@ -1,5 +1,5 @@
 //! Changes that the backup of a restore lacks and that must not come undone: revoked tokens, bans, changed passwords, lost
-//! groups, erased members, and removed, disabled and rotated endpoints.
+//! groups, erased members, removed and disabled endpoints, and rotated secrets.
 //!
 //! The audit log of the replaced database names them. Their values are those of its tables, or of the log if the replaced
 //! database is an older backup that does not have the member. A restore copies the entries into the restored database, so
@@ -76,6 +76,8 @@ pub enum EndpointChange {
     Removed,
     Disabled,
     SecretRotated,
+    /// The backup has the rotation, but not the activation of the secret.
+    SecretActivated,
 }
 
 struct Account {
@@ -279,9 +281,10 @@ impl CarriedChanges {
                 add(EndpointChange::Removed);
                 continue;
             }
-            let [_, _, rotated, activated] = &changed;
-            if entries.last(rotated, id).or(entries.last(activated, id)).is_some() {
+            if entries.last(&AuditAction::ENDPOINT_SECRET_ROTATED, id).is_some() {
                 add(EndpointChange::SecretRotated);
+            } else if entries.last(&AuditAction::ENDPOINT_SECRET_ACTIVATED, id).is_some() {
+                add(EndpointChange::SecretActivated);
             }
             let is_disabled = entries.is_last(
                 &AuditAction::ENDPOINT_DISABLED,

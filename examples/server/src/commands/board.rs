@@ -329,13 +329,16 @@ impl RestoreArgs {
                 .with_details(format_args!("by {name}; since {since}"));
             let list = PostsOfMember::to_restore(member, since);
             let mut count = 0;
-            let restored = change_posts(board, list, entry, Stops::AtSignals, &mut count).await;
+            let begins = format!("by {name};");
+            let restored = async {
+                change_posts(board, list, entry, Stops::AtSignals, &mut count).await?;
+                board
+                    .write(move |tx, _| Box::pin(moderation::end_deletions(tx, begins, since)))
+                    .await
+            };
+            let restored = restored.await;
             let done = format!("Restored {} by {name:?}.", counted(count, "post", "posts"));
             restored.map_err(|error| unfinished(&error, &done))?;
-            let begins = format!("by {name};");
-            board
-                .write(move |tx, _| Box::pin(moderation::end_deletions(tx, begins, since)))
-                .await?;
             return Output::change(done, json!({ "posts": count }));
         }
         let post = self.id.unwrap_or_default();
@@ -347,10 +350,10 @@ impl RestoreArgs {
     }
 }
 
-/// The time since which [`delete_posts`] deletes posts if no time is given.
+/// The time since which posts are deleted if no time is given.
 const BEGINNING: Timestamp = Timestamp::from_millis(i64::MIN);
 
-/// Counts the posts that [`delete_posts`] deletes.
+/// Counts the posts that [`PostDeletion`] deletes.
 pub async fn count_posts(
     board: &ReferenceBoard,
     member: i64,
@@ -449,7 +452,7 @@ impl DeletedPosts {
             text += &format!(" {to_undo}, run `{}`.", undo.join("` and `"));
         }
         if self.is_continued {
-            text += " This includes what earlier runs deleted that did not end.";
+            text += " This also restores what earlier, unfinished runs deleted.";
         }
         match self.failure {
             Some(failure) => Err(unfinished(&failure, &text)),
@@ -496,7 +499,10 @@ async fn change_posts(
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    tracing::warn!(%error, "failed to run a batch; the server runs it later");
+                    let reason = reason(&error);
+                    output::warn(&format!(
+                        "the server counts the posts of members later: {reason}"
+                    ));
                     break;
                 }
             }

@@ -262,37 +262,35 @@ async fn erase(
     })?;
     let mut erased: Vec<String> = Vec::new();
     let mut failure = None;
-    for account in accounts {
-        match account.erase(board, with_posts).await {
-            Ok(()) => erased.push(account.member.to_string()),
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
+    for (place, account) in accounts.iter().enumerate() {
+        if let Err(error) = account.erase(board, with_posts).await {
+            let rest = erase_command(&accounts[place..], with_posts);
+            let reason = reason(&error);
+            failure =
+                Some(BoardError::conflict(format!("{reason}. Run `{rest}` to remove the rest")));
+            break;
         }
+        erased.push(account.member.to_string());
     }
     let done = match &erased[..] {
-        [] => String::new(),
+        [] => return failure.map_or_else(|| Output::change("", json!({ "erased": [] })), Err),
         [member] => format!("Erased the member {member}."),
         members => format!("Erased the members {}.", members.join(", ")),
     };
-    if let (Some(error), true) = (&failure, erased.is_empty()) {
-        return Err(BoardError::conflict(reason(error)));
-    }
     let cleared = board.clear_free_space(&done).await;
-    match (failure, cleared) {
-        (None, Ok(remark)) => {
-            let text = format_args!("{done} {posts_of}{remark} {ELSEWHERE}");
-            Output::change(text, json!({ "erased": erased }))
-        }
-        (None, Err(error)) => Err(error),
-        (Some(error), Ok(remark)) => {
-            Err(BoardError::conflict(format!("{}. {done}{remark}", reason(&error))))
-        }
-        (Some(error), Err(other)) => {
-            Err(BoardError::conflict(format!("{}. {}", reason(&error), reason(&other))))
-        }
-    }
+    let Some(failure) = failure else {
+        let text = format!("{done} {posts_of}{} {ELSEWHERE}", cleared?);
+        return Output::change(text, json!({ "erased": erased }));
+    };
+    let cleared = cleared.map_or_else(|error| reason(&error), |remark| format!("{done}{remark}"));
+    Err(BoardError::conflict(format!("{}. {cleared}", reason(&failure))))
+}
+
+/// Returns the command that erases these members.
+fn erase_command(accounts: &[ErasedAccount], with_posts: bool) -> String {
+    let names: Vec<_> = accounts.iter().map(|account| account.name.as_str()).collect();
+    let posts = if with_posts { " --posts" } else { "" };
+    format!("forum-server member erase {}{posts}", names.join(" "))
 }
 
 impl ErasedAccount {
@@ -303,8 +301,7 @@ impl ErasedAccount {
             let reason = reason(&error);
             let name = &self.name;
             BoardError::conflict(format!(
-                "{reason}. {name:?} is banned, and a part of the data may have been removed. Run the command again to remove \
-                 the rest"
+                "{reason}. {name:?} is banned, and a part of the data may have been removed"
             ))
         })
     }

@@ -70,7 +70,7 @@ struct Prepared {
 /// What the operator has to know after a restore.
 #[derive(Default)]
 struct Consequences {
-    /// Sentences about the changes that were repeated in the restored database.
+    /// The changes that were repeated in the restored database, as clauses.
     carried_over: Vec<String>,
     to_repeat: Vec<Repetition>,
     /// Why the databases could not be compared.
@@ -81,14 +81,13 @@ struct Consequences {
 struct Repetition {
     reason: String,
     /// The arguments of the program.
-    commands: Vec<String>,
+    command: String,
 }
 
 impl Repetition {
     fn describe(&self) -> String {
-        let commands: Vec<_> =
-            self.commands.iter().map(|command| format!("`forum-server {command}`")).collect();
-        format!("{}: run {}.", self.reason, commands.join(" and "))
+        let Self { reason, command } = self;
+        format!("{reason}: run `forum-server {command}`.")
     }
 }
 
@@ -164,8 +163,8 @@ impl RestoreCommand {
             text += &format!("\n{}", repetition.describe());
         }
         fields.insert("carriedOver".into(), carried_over.into());
-        let commands = to_repeat.into_iter().flat_map(|repetition| repetition.commands);
-        fields.insert("toRepeat".into(), commands.map(Value::String).collect());
+        let commands = to_repeat.into_iter().map(|repetition| Value::String(repetition.command));
+        fields.insert("toRepeat".into(), commands.collect());
         if let Some(warning) = warning {
             text += &format!("\n{warning}");
             fields.insert("warning".into(), warning.into());
@@ -296,8 +295,8 @@ async fn carry_over(
     };
     let warning = format!(
         "The database before the restore {unread}: tokens that were revoked, members who were banned or erased, passwords \
-         that were changed, groups that were removed, and endpoints that were removed or disabled since the backup are as \
-         in the backup. Repeat these changes."
+         that were changed, groups that were removed, endpoints that were removed or disabled, and secrets that were rotated \
+         since the backup are as in the backup. Repeat these changes."
     );
     Ok(Consequences { warning: Some(warning), ..Consequences::default() })
 }
@@ -357,27 +356,26 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
     for name in changes.lost_passwords {
         to_repeat.push(Repetition {
             reason: format!("The password of {name:?} was changed since the backup"),
-            commands: vec![format!("member password {name}")],
+            command: format!("member password {name}"),
         });
     }
     for ErasedMember { name, with_posts } in changes.erased_members {
         let posts = if with_posts { " --posts" } else { "" };
         to_repeat.push(Repetition {
             reason: format!("The member {name:?} was erased since the backup"),
-            commands: vec![format!("member erase {name}{posts}")],
+            command: format!("member erase {name}{posts}"),
         });
     }
     for ChangedEndpoint { id, change } in changes.endpoints {
-        let (what, done, actions): (_, _, &[&str]) = match change {
-            EndpointChange::Removed => ("endpoint", "removed", &["remove"]),
-            EndpointChange::Disabled => ("endpoint", "disabled", &["disable"]),
-            EndpointChange::SecretRotated => {
-                ("secret of the endpoint", "rotated", &["rotate", "activate"])
-            }
+        let (what, done, action) = match change {
+            EndpointChange::Removed => ("endpoint", "removed", "remove"),
+            EndpointChange::Disabled => ("endpoint", "disabled", "disable"),
+            EndpointChange::SecretRotated => ("secret of the endpoint", "rotated", "rotate"),
+            EndpointChange::SecretActivated => ("secret of the endpoint", "activated", "activate"),
         };
         to_repeat.push(Repetition {
             reason: format!("The {what} {id} was {done} since the backup"),
-            commands: actions.iter().map(|action| format!("webhook {action} {id}")).collect(),
+            command: format!("webhook {action} {id}"),
         });
     }
     Ok(Consequences { carried_over, to_repeat, warning: None })

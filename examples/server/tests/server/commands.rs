@@ -57,7 +57,7 @@ fn a_failed_deletion_says_what_it_did_and_the_next_one_undoes_both() {
     directory.execute("DROP TRIGGER refuse");
     let repeated = directory.run(&ban, "").stdout;
     assert!(repeated.contains("already banned. Deleted 3 posts."), "{repeated}");
-    assert!(repeated.ends_with(" This includes what earlier runs deleted that did not end.\n"));
+    assert!(repeated.ends_with(" This also restores what earlier, unfinished runs deleted.\n"));
     let log = directory.run(&["audit", "list", "--action", "post.deleted", "--json"], "").json();
     let details = [0, 1].map(|entry| log[entry]["details"].as_str().unwrap());
     assert_eq!(details, ["by alice"; 2]);

@@ -319,7 +319,6 @@ fn what_must_not_come_undone_survives_two_restores() {
             (removed, format!("webhook remove {removed}")),
             (disabled, format!("webhook disable {disabled}")),
             (rotated, format!("webhook rotate {rotated}")),
-            (rotated, format!("webhook activate {rotated}")),
         ];
         of_endpoints.sort_by_key(|(endpoint, _)| *endpoint);
         commands.extend(of_endpoints.into_iter().map(|(_, command)| command));
