@@ -330,13 +330,13 @@ impl RestoreArgs {
             let list = PostsOfMember::to_restore(member, since);
             let mut count = 0;
             let begins = format!("by {name};");
-            let restored = async {
+            let restoration = async {
                 change_posts(board, list, entry, Stops::AtSignals, &mut count).await?;
                 board
                     .write(move |tx, _| Box::pin(moderation::end_deletions(tx, begins, since)))
                     .await
             };
-            let restored = restored.await;
+            let restored = restoration.await;
             let done = format!("Restored {} by {name:?}.", counted(count, "post", "posts"));
             restored.map_err(|error| unfinished(&error, &done))?;
             return Output::change(done, json!({ "posts": count }));
