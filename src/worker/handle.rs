@@ -19,8 +19,8 @@ pub struct WorkerHealth {
     /// Time of the last successful iteration of the loop that fans out events, of the loop that claims deliveries, or
     /// of the loop that copies pending events, whichever is earliest; `None` until each of them has completed an
     /// iteration. While the worker runs, a time that is older than a few
-    /// [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not respond, or that
-    /// the authorizer does not respond.
+    /// [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not respond, that
+    /// the outbox rejects all pending events, or that the authorizer does not respond.
     pub last_poll_at: Option<Timestamp>,
     /// Largest number of consecutive failed iterations of one of these loops.
     pub consecutive_failures: u32,

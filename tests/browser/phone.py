@@ -61,6 +61,7 @@ def table(page: Page, server: Server) -> None:
     """A table in a post keeps its rows. What scrolls sideways can have the focus."""
     created = server.post("/forums/2/threads", {"title": "A table", "body": f"{TABLE}\n\n{CODE}"})
     page.goto(f"/#/threads/{created['threadId']}")
+    expect(page.locator(".body tr")).to_have_count(3)
     for width in (PHONE["width"], 900, 1280):
         page.set_viewport_size({"width": width, "height": 740})
         tops = "rows => rows.map(row => new Set([...row.cells].map(cell => cell.getBoundingClientRect().top)).size)"
@@ -101,6 +102,7 @@ def audit(page: Page, server: Server) -> None:
         server.command("member", "password", name, "--password-stdin", given="correct horse\n")
     go(page, "/panel/audit")
     sign_in(page, "admin", server.password)
+    expect(page.locator("tbody tr").first).to_be_visible()
     for width in (320, 360, 390, 412, 430):
         page.set_viewport_size({"width": width, "height": 740})
         assert page.locator("tbody tr").evaluate_all(OVERLAPS) == [], width

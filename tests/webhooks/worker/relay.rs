@@ -108,6 +108,8 @@ fn an_event_that_the_outbox_rejects_delays_no_other_event() {
         board.insert(post(&fixture));
         fixture.wake(&handle);
         assert_eq!((fixture.count(Delivered), board.count()), (delivered, 1));
-        assert!(handle.health().consecutive_failures > 0);
+        let health = handle.health();
+        assert!(health.consecutive_failures > 0);
+        assert_eq!(health.last_poll_at, Some(fixture.now()));
     }
 }
