@@ -264,7 +264,7 @@ async fn erase(
     let mut failure = None;
     for (place, account) in accounts.iter().enumerate() {
         if let Err(error) = account.erase(board, with_posts).await {
-            let rest = erase_command(&accounts[place..], with_posts);
+            let rest = erase_command(accounts.iter().skip(place), with_posts);
             let reason = reason(&error);
             failure =
                 Some(BoardError::conflict(format!("{reason}. Run `{rest}` to remove the rest")));
@@ -287,8 +287,11 @@ async fn erase(
 }
 
 /// Returns the command that erases these members.
-fn erase_command(accounts: &[ErasedAccount], with_posts: bool) -> String {
-    let names: Vec<_> = accounts.iter().map(|account| account.name.as_str()).collect();
+fn erase_command<'a>(
+    accounts: impl Iterator<Item = &'a ErasedAccount>,
+    with_posts: bool,
+) -> String {
+    let names: Vec<_> = accounts.map(|account| account.name.as_str()).collect();
     let posts = if with_posts { " --posts" } else { "" };
     format!("forum-server member erase {}{posts}", names.join(" "))
 }
