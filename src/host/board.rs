@@ -541,3 +541,14 @@ macro_rules! forward_methods {
 }
 
 board_methods!(forward_methods);
+
+#[cfg(test)]
+macro_rules! names {
+    ($($caller:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        /// The names of the methods that have an endpoint.
+        pub(crate) const METHODS_WITH_ENDPOINT: [&str; 21] = [$(stringify!($method)),+];
+    };
+}
+
+#[cfg(test)]
+board_methods!(names);

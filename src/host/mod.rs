@@ -27,6 +27,8 @@ pub use crate::error::{
 pub use admin_auth::{AdminAuth, Session};
 pub(crate) use authorizer::OwnerAccess;
 pub use authorizer::{Access, Authorizer, LoadedToken, VisibleForums};
+#[cfg(test)]
+pub(crate) use board::METHODS_WITH_ENDPOINT;
 pub use board::{Board, ResourceRef};
 pub(crate) use caller::PresentedToken;
 pub use caller::{Caller, MemberCaller};

@@ -244,8 +244,8 @@ pub(super) fn entered_url(form: &mut Form) -> String {
     url
 }
 
-/// Adds an error to a new URL, not empty, that is invalid whatever its host name resolves to, so that it is shown beside a missing
-/// password.
+/// Adds an error to a new URL that is invalid whatever its host name resolves to, so that it is shown beside a missing
+/// password. [`entered_url`] has added the error of an empty URL.
 pub(super) fn check_new_url(context: &PageContext, form: &mut Form, url: &str) -> PanelResult<()> {
     let admin = context.webhook_admin()?;
     if !url.is_empty()

@@ -186,30 +186,30 @@ impl WorkerContext {
                     silent_until = Timestamp::default();
                     self.rest(poll_loop, sleep).await;
                 }
-                Err(error) => match error.into() {
-                    IterationError::Failed(error) => {
-                        let failures = poll_loop.record_failure();
-                        recorder::record_store_error(STORE);
-                        log_failure(poll_loop, &error, failures);
-                        self.sleep(self.retry_delay(failures)).await;
-                    }
-                    IterationError::Rejected(error, sleep) => {
-                        let failures = poll_loop.record_failure();
-                        let delay = self.retry_delay(failures);
-                        recorder::record_store_error(STORE);
-                        let now = self.now();
-                        let silence = silent_until.saturating_duration_since(now);
-                        // The clock can be set back.
-                        if silence.is_zero() || silence > STORE_BACKOFF.max {
+                Err(error) => {
+                    let failures = poll_loop.record_failure();
+                    recorder::record_store_error(STORE);
+                    let delay = self.retry_delay(failures);
+                    match error.into() {
+                        IterationError::Failed(error) => {
                             log_failure(poll_loop, &error, failures);
-                            silent_until = now.saturating_add(delay);
+                            self.sleep(delay).await;
                         }
-                        if sleep.is_some() {
-                            poll_loop.record_progress(now);
+                        IterationError::Rejected(error, sleep) => {
+                            let now = self.now();
+                            let silence = silent_until.saturating_duration_since(now);
+                            // The clock can be set back.
+                            if silence.is_zero() || silence > STORE_BACKOFF.max {
+                                log_failure(poll_loop, &error, failures);
+                                silent_until = now.saturating_add(delay);
+                            }
+                            if sleep.is_some() {
+                                poll_loop.record_progress(now);
+                            }
+                            self.rest(poll_loop, sleep.unwrap_or(delay)).await;
                         }
-                        self.rest(poll_loop, sleep.unwrap_or(delay)).await;
                     }
-                },
+                }
             }
         }
     }

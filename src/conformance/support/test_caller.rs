@@ -309,17 +309,11 @@ impl Admission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board_methods;
-
-    macro_rules! names {
-        ($($caller:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
-            [$(stringify!($method)),+]
-        };
-    }
+    use crate::host::METHODS_WITH_ENDPOINT;
 
     #[test]
     fn each_method_of_a_board_has_a_call() {
-        let mut methods = BTreeSet::from(board_methods!(names));
+        let mut methods = BTreeSet::from(METHODS_WITH_ENDPOINT);
         // The other method of `Board` without an endpoint, `exists`, is called by rules over HTTP.
         methods.insert("containing_forum");
         assert_eq!(BTreeSet::from_iter(METHODS.iter().copied()), methods);

@@ -263,17 +263,23 @@ async fn erase(
     let mut erased: Vec<String> = Vec::new();
     let mut failure = None;
     for (place, account) in accounts.iter().enumerate() {
-        if let Err(error) = account.erase(board, with_posts).await {
-            let rest = erase_command(accounts.iter().skip(place), with_posts);
-            let reason = reason(&error);
-            failure =
-                Some(BoardError::conflict(format!("{reason}. Run `{rest}` to remove the rest")));
-            break;
+        let Err(error) = account.erase(board, with_posts).await else {
+            erased.push(account.member.to_string());
+            continue;
+        };
+        let left: Vec<_> = accounts.iter().skip(place).map(|account| &*account.name).collect();
+        let command = erase_command(&left, with_posts);
+        let reason = reason(&error);
+        let error = BoardError::conflict(format!(
+            "{reason}. Run `forum-server {command}` to remove the rest"
+        ));
+        if erased.is_empty() {
+            return Err(error);
         }
-        erased.push(account.member.to_string());
+        failure = Some(error);
+        break;
     }
     let done = match &erased[..] {
-        [] => return failure.map_or_else(|| Output::change("", json!({ "erased": [] })), Err),
         [member] => format!("Erased the member {member}."),
         members => format!("Erased the members {}.", members.join(", ")),
     };
@@ -286,14 +292,10 @@ async fn erase(
     Err(BoardError::conflict(format!("{}. {cleared}", reason(&failure))))
 }
 
-/// Returns the command that erases these members.
-fn erase_command<'a>(
-    accounts: impl Iterator<Item = &'a ErasedAccount>,
-    with_posts: bool,
-) -> String {
-    let names: Vec<_> = accounts.map(|account| account.name.as_str()).collect();
+/// Returns the arguments of the program that erase these members.
+pub fn erase_command(names: &[&str], with_posts: bool) -> String {
     let posts = if with_posts { " --posts" } else { "" };
-    format!("forum-server member erase {}{posts}", names.join(" "))
+    format!("member erase {}{posts}", names.join(" "))
 }
 
 impl ErasedAccount {

@@ -18,6 +18,7 @@ use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::{Map, Value};
 
+use super::member::erase_command;
 use super::{LOGS, refused};
 use crate::audit;
 use crate::board::accounts::sessions;
@@ -360,10 +361,9 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
         });
     }
     for ErasedMember { name, with_posts } in changes.erased_members {
-        let posts = if with_posts { " --posts" } else { "" };
         to_repeat.push(Repetition {
             reason: format!("The member {name:?} was erased since the backup"),
-            command: format!("member erase {name}{posts}"),
+            command: erase_command(&[&name], with_posts),
         });
     }
     for ChangedEndpoint { id, change } in changes.endpoints {
