@@ -1,17 +1,20 @@
 //! Changes of many rows that commands leave to batches: each batch is a short transaction, so that other writes do not wait.
 //!
 //! A command writes what is left to do with its change. After a crash, the batches go on. Reads before the batches are
-//! correct, except the number of voters of a poll whose options were removed.
+//! correct, except the number of voters of a poll whose options were removed. Events that are left to batches are late.
 
 use std::time::Duration;
 
 use forum_api::host::BoardResult;
+use futures_util::future::join_all;
 
 use super::ReferenceBoard;
 use super::accounts::post_count::{self, RecountBatch};
 use super::db::{Driver, LastChange, Transaction, bind};
+use super::events::EventRecorder;
 use super::locks::{self, LockTarget};
 use super::polls::option_removal;
+use super::posts::waiting_replies;
 
 /// Time between two looks for changes that are left to do.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -19,30 +22,87 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Time between two batches, for other writes.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// A kind of changes that commands leave to batches.
+#[derive(Clone, Copy, Debug)]
+pub enum BatchKind {
+    /// The number of posts on the profiles of the authors of threads that were hidden or shown.
+    Recount,
+    /// The events of replies that were changed while their thread was hidden.
+    Events,
+    /// The votes for removed options of polls.
+    Votes,
+}
+
+impl BatchKind {
+    pub const ALL: [Self; 3] = [Self::Recount, Self::Events, Self::Votes];
+
+    /// Returns a query of whether anything is left to do.
+    const fn find(self) -> &'static str {
+        match self {
+            Self::Recount => "SELECT EXISTS (SELECT 1 FROM thread_recount) AS is_left",
+            Self::Events => "SELECT EXISTS (SELECT 1 FROM thread WHERE replies_wait) AS is_left",
+            Self::Votes => "SELECT EXISTS (SELECT 1 FROM poll_option WHERE removed) AS is_left",
+        }
+    }
+
+    /// Runs the next batch in a transaction. Returns `false` if nothing is left to do.
+    async fn run(self, tx: &Transaction<'_>, events: &mut EventRecorder) -> BoardResult<bool> {
+        match self {
+            Self::Recount => recount(tx).await,
+            Self::Events => {
+                let Some(thread) = waiting_replies::marked_thread(tx).await? else {
+                    return Ok(false);
+                };
+                waiting_replies::run_batch(tx, events, thread).await?;
+                events.commit_with(tx, None).await?;
+                Ok(true)
+            }
+            Self::Votes => {
+                let Some(poll) = option_removal::unfinished_poll(tx).await? else {
+                    return Ok(false);
+                };
+                LockTarget::Poll(poll).lock(tx, None).await?;
+                option_removal::run_batch(tx, poll).await?;
+                Ok(true)
+            }
+        }
+    }
+}
+
 impl ReferenceBoard {
-    /// Runs the next batch. Returns `false` if nothing is left to do: then it does not wait for other writes.
-    pub async fn run_batch(&self) -> BoardResult<bool> {
-        let find = "
-            SELECT EXISTS (SELECT 1 FROM thread_recount) OR EXISTS (SELECT 1 FROM poll_option WHERE removed) AS is_left";
+    /// Runs the next batch of a kind. Returns `false` if nothing is left to do: then it does not wait for other writes.
+    pub async fn run_batch(&self, kind: BatchKind) -> BoardResult<bool> {
         let is_left = self
             .read_short(move |connection| {
-                Box::pin(connection.one(find, &[], |row| row.value::<bool>("is_left")))
+                Box::pin(connection.one(kind.find(), &[], |row| row.value::<bool>("is_left")))
             })
             .await?;
         if !is_left {
             return Ok(false);
         }
-        self.database.write_background(|tx| Box::pin(run(tx))).await
+        let mut events = self.event_recorder();
+        let done = self
+            .database
+            .write_background(move |tx| Box::pin(async move { kind.run(tx, &mut events).await }))
+            .await?;
+        if done && matches!(kind, BatchKind::Events) {
+            self.wake_worker();
+        }
+        Ok(done)
     }
 
-    /// Runs batches whenever commands have left changes. Never returns.
+    /// Runs batches whenever commands have left changes. Never returns. The kinds do not wait for each other.
     pub async fn run_batches_periodically(&self) {
+        join_all(BatchKind::ALL.map(|kind| self.run_periodically(kind))).await;
+    }
+
+    async fn run_periodically(&self, kind: BatchKind) {
         loop {
-            let pause = match self.run_batch().await {
+            let pause = match self.run_batch(kind).await {
                 Ok(true) => PAUSE,
                 Ok(false) => INTERVAL,
                 Err(error) => {
-                    tracing::warn!(%error, "failed to run a batch; trying again");
+                    tracing::warn!(%error, ?kind, "failed to run a batch; trying again");
                     INTERVAL
                 }
             };
@@ -51,23 +111,19 @@ impl ReferenceBoard {
     }
 }
 
-async fn run(tx: &Transaction<'_>) -> BoardResult<bool> {
-    if let Some(thread) = post_count::marked_thread(tx).await? {
-        LockTarget::Thread(thread).lock(tx, None).await?;
-        let batch = RecountBatch::of_thread(tx, thread).await?;
-        let authors = locks::array(batch.authors());
-        let named = bind! { ":members": authors };
-        let lock = match tx.driver {
-            Driver::Sqlite(_) => None,
-            Driver::Postgres(_) => Some(LastChange::Statements(&[locks::MEMBERS], named)),
-        };
-        batch.commit(tx, lock).await?;
-        return Ok(true);
-    }
-    let Some(poll) = option_removal::unfinished_poll(tx).await? else {
+/// Recounts the next authors of a marked thread, and commits. Returns `false` if no thread is marked.
+async fn recount(tx: &Transaction<'_>) -> BoardResult<bool> {
+    let Some(thread) = post_count::marked_thread(tx).await? else {
         return Ok(false);
     };
-    LockTarget::Poll(poll).lock(tx, None).await?;
-    option_removal::run_batch(tx, poll).await?;
+    LockTarget::Thread(thread).lock(tx, None).await?;
+    let batch = RecountBatch::of_thread(tx, thread).await?;
+    let authors = locks::array(batch.authors());
+    let named = bind! { ":members": authors };
+    let lock = match tx.driver {
+        Driver::Sqlite(_) => None,
+        Driver::Postgres(_) => Some(LastChange::Statements(&[locks::MEMBERS], named)),
+    };
+    batch.commit(tx, lock).await?;
     Ok(true)
 }

@@ -40,6 +40,11 @@ impl EventRecorder {
         }
     }
 
+    /// Returns the number of recorded events.
+    pub const fn count(&self) -> usize {
+        self.recorded.len()
+    }
+
     /// Records an event, unless it has no readers.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
         if self.has_readers {

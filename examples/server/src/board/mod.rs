@@ -7,7 +7,7 @@
 pub mod access;
 pub mod accounts;
 mod authorizer;
-mod batches;
+pub mod batches;
 pub mod carried_changes;
 mod commands;
 pub mod copy;

@@ -5,8 +5,9 @@
 use forum_api::host::{BoardError, BoardResult};
 
 use super::db::{Transaction, bind, json};
+use super::events::EventRecorder;
 use super::locks::{self, LockTarget};
-use super::posts::post_row;
+use super::posts::{post_row, waiting_replies};
 
 /// Maximum number of rows that a batch removes.
 const MAX_ROWS: i64 = 100;
@@ -38,7 +39,11 @@ impl ContentOfMember {
     ///
     /// # Errors
     /// If posts are removed, and a thread of the member is not deleted.
-    pub async fn remove_batch(mut self, tx: &Transaction<'_>) -> BoardResult<Option<Self>> {
+    pub async fn remove_batch(
+        mut self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+    ) -> BoardResult<Option<Self>> {
         let posts = self.next_posts(tx).await?;
         let Some(next) = posts.first() else {
             let is_changed = self.remove_threads(tx).await?
@@ -56,6 +61,7 @@ impl ContentOfMember {
         } else {
             let replies: Vec<_> = posts.iter().take_while(|post| !post.is_first).collect();
             let ids: Vec<_> = replies.iter().map(|post| post.id).collect();
+            waiting_replies::record_erased(tx, events, &ids).await?;
             remove_posts(tx, &ids).await?;
             replies.last().copied()
         };

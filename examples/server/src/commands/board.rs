@@ -18,6 +18,7 @@ use super::names::id_and_username;
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
+use crate::board::batches::BatchKind;
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, PostCount, PostsOfMember, ThreadFlag};
@@ -495,7 +496,7 @@ async fn change_posts(
         *count += changed;
         // A transaction changes at most as many threads as posts. The server recounts further authors of long threads.
         for _ in 0..changed {
-            match board.run_batch().await {
+            match board.run_batch(BatchKind::Recount).await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {

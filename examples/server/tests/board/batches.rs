@@ -58,14 +58,14 @@ async fn profiles_are_right_before_the_authors_of_a_hidden_thread_are_recounted(
     assert_eq!(deleted.status, 204);
     assert_eq!(sum_of_stored_counts(&demo).await, AUTHORS);
     assert_profiles(&demo, 0).await;
-    assert!(demo.board.run_batch().await.unwrap());
+    assert!(demo.board.run_batch(BatchKind::Recount).await.unwrap());
     let rest = sum_of_stored_counts(&demo).await;
     assert!((1..AUTHORS).contains(&rest), "{rest}");
     assert_profiles(&demo, 0).await;
 
     demo.restore(first.parse().unwrap()).await.unwrap();
     assert_profiles(&demo, 1).await;
-    while demo.board.run_batch().await.unwrap() {
+    while demo.board.run_batch(BatchKind::Recount).await.unwrap() {
         assert_profiles(&demo, 1).await;
     }
     assert_eq!(sum_of_stored_counts(&demo).await, AUTHORS);
@@ -92,10 +92,10 @@ async fn a_thread_of_a_single_author_is_counted_when_it_is_hidden_or_shown() {
     let deleted = demo.as_member("mod").await.delete(&format!("{posts}/{first}")).await;
     assert_eq!(deleted.status, 204);
     assert_eq!(sum_of_stored_counts(&demo).await, 0);
-    assert!(!demo.board.run_batch().await.unwrap());
+    assert!(!demo.board.run_batch(BatchKind::Recount).await.unwrap());
     demo.restore(first.parse().unwrap()).await.unwrap();
     assert_eq!(sum_of_stored_counts(&demo).await, 2);
-    assert!(!demo.board.run_batch().await.unwrap());
+    assert!(!demo.board.run_batch(BatchKind::Recount).await.unwrap());
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
     let again = voter.post(&votes, &json!({ "optionIds": [second] })).await;
     assert_eq!(again.status, 201, "{again:?}");
     let mut batches = 0;
-    while demo.board.run_batch().await.unwrap() {
+    while demo.board.run_batch(BatchKind::Votes).await.unwrap() {
         batches += 1;
     }
     assert!(batches > 1, "{batches} batches");
@@ -239,7 +239,8 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
         let mut rest = Some(ContentOfMember::new(bob, with_posts));
         let mut batches = 0;
         while let Some(content) = rest {
-            let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
+            let change =
+                demo.board.write(move |tx, events| Box::pin(content.remove_batch(tx, events)));
             rest = change.await.unwrap();
             batches += 1;
         }

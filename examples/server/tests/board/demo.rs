@@ -54,6 +54,13 @@ impl Demo {
         Self::in_storage(storage, language).await
     }
 
+    /// Runs the batches that commands have left.
+    pub async fn run_batches(&self) {
+        for kind in BatchKind::ALL {
+            while self.board.run_batch(kind).await.unwrap() {}
+        }
+    }
+
     pub async fn in_postgres() -> Self {
         let storage = Backend::Postgres.create_storage().await;
         Self::in_storage(storage, Language::English).await

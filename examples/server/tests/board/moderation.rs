@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::runtime::{Clock as _, OsRandom};
+use forum_api::test_util::audit_entry;
 
 use crate::board::posts::moderation::{PostsOfMember, ThreadFlag};
 use crate::demo::field_values;
@@ -157,6 +158,95 @@ async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {
     edit(json!({ "body": "Which of them?" })).await;
     demo.approve(first).await.unwrap();
     assert_eq!(topics(&demo).await, ["post.updated"]);
+}
+
+/// The thread has more changed replies than one transaction sends events of.
+#[tokio::test]
+async fn batches_send_the_other_events_of_replies_that_were_changed_in_a_hidden_thread() {
+    const REPLIES: usize = 50;
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    demo.set("post.interval_seconds", "0").await;
+    demo.set("post.per_hour", "1000").await;
+    let new = json!({ "title": "Kettles", "body": "Which one?" });
+    let (_, thread) = demo.post("alice", &demo.threads_path("General").await, new).await;
+    let path = posts_path(&thread);
+    let first = number(&thread["firstPostId"]);
+    let mut replies = Vec::new();
+    for _ in 0..REPLIES {
+        let (status, reply) = demo.post("bob", &path, body("This one.")).await;
+        assert_eq!(status, 201);
+        replies.push(number(&reply["postId"]));
+    }
+    let delete = async |post: i64| {
+        assert_eq!(demo.as_member("mod").await.delete(&format!("{path}/{post}")).await.status, 204);
+    };
+    let edit = async |post: i64| {
+        let edited =
+            demo.as_member("mod").await.patch(&format!("{path}/{post}"), &body("That one."));
+        assert_eq!(edited.await.status, 200);
+    };
+    delete(first).await;
+    for reply in &replies {
+        delete(*reply).await;
+    }
+    demo.restore(first).await.unwrap();
+    let at_once = topics(&demo).await.split_off(REPLIES + 3);
+    assert_eq!(at_once, [vec!["thread.restored"], vec!["post.deleted"; 19]].concat());
+
+    // The events of these replies wait for those of their earlier changes.
+    let [.., restored, edited] = replies[..] else { unreachable!() };
+    demo.restore(restored).await.unwrap();
+    demo.restore(edited).await.unwrap();
+    edit(edited).await;
+    assert_eq!(topics(&demo).await, [""; 0]);
+    delete(first).await;
+    topics(&demo).await;
+    demo.run_batches().await;
+    assert_eq!(topics(&demo).await, [""; 0], "the thread is hidden again");
+    demo.restore(first).await.unwrap();
+    demo.run_batches().await;
+    let left = REPLIES - 19;
+    let mut expected = vec!["thread.restored"];
+    expected.extend(vec!["post.deleted"; left - 2]);
+    expected.push("post.updated");
+    assert_eq!(topics(&demo).await, expected);
+    assert!(!demo.board.run_batch(BatchKind::Events).await.unwrap());
+}
+
+/// A receiver would otherwise show the reply when the thread is visible again.
+#[tokio::test]
+async fn an_erasure_sends_the_deletions_of_replies_in_a_hidden_thread() {
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    let new = json!({ "title": "Kettles", "body": "Which one?" });
+    let (_, thread) = demo.post("alice", &demo.threads_path("General").await, new).await;
+    let path = posts_path(&thread);
+    let bob = demo.id("bob").await;
+    let (_, reply) = demo.post("bob", &path, body("This one.")).await;
+    let reply = reply["postId"].as_str().unwrap();
+    let edit =
+        demo.as_member("bob").await.patch(&format!("{path}/{reply}"), &body("That one.")).await;
+    assert_eq!(edit.status, 200);
+    let first = thread["firstPostId"].as_str().unwrap();
+    for post in [first, reply] {
+        let deleted = demo.as_member("mod").await.delete(&format!("{path}/{post}")).await;
+        assert_eq!(deleted.status, 204);
+    }
+    delete_posts(&demo, "bob", Timestamp::from_millis(0)).await;
+    demo.sql("DELETE FROM forum_api_events").await;
+
+    demo.board.erase(bob, true, audit_entry()).await.unwrap();
+    let bodies = "SELECT topic || ' ' || body AS value FROM forum_api_events ORDER BY number";
+    let events: Vec<String> = demo.query_values(bodies).await;
+    let [deletion, erasure] = &events[..] else { panic!("{events:?}") };
+    let (topic, data) = deletion.split_once(' ').unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    let post = &data["data"]["post"];
+    assert_eq!((topic, post["postId"].as_str()), ("post.deleted", Some(reply)), "{deletion}");
+    assert_eq!((&post["author"], &post["editedBy"]), (&Value::Null, &Value::Null), "{deletion}");
+    assert!(!deletion.contains("bob"), "{deletion}");
+    assert!(erasure.starts_with("member.erased "), "{erasure}");
 }
 
 #[tokio::test]

@@ -183,7 +183,7 @@ fn no_statement_is_planned_on_each_request() {
                 sender.send(member, method, path, body).await;
                 sender.approve(member, method).await;
             }
-            while sender.demo.board.run_batch().await.unwrap() {}
+            sender.demo.run_batches().await;
             sender.demo.advance(3600);
         }
         let counts = "

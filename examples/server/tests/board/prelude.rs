@@ -17,6 +17,7 @@ pub use serde_json::{Value, json};
 
 pub use crate::backend::{Backend, Storage};
 pub use crate::board::access::groups::{Group, Groups};
+pub use crate::board::batches::BatchKind;
 pub use crate::board::db::{BoardDatabase, Transaction, bind};
 pub use crate::board::generate::ContentSize;
 pub use crate::board::posts::moderation;

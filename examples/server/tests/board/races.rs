@@ -673,7 +673,7 @@ fn a_recount_locks_its_authors_in_order_before_it_changes_them() {
         let lock = format!("BEGIN; SELECT id FROM member WHERE id = {author} FOR NO KEY UPDATE");
         client.batch_execute(&lock).await.unwrap();
         let board = nodes.demo.board.clone();
-        let batch = tokio::spawn(async move { board.run_batch().await });
+        let batch = tokio::spawn(async move { board.run_batch(BatchKind::Recount).await });
         wait_for_lock(&client, "ORDER BY id FOR NO KEY UPDATE", &batch).await;
         client.batch_execute("COMMIT").await.unwrap();
         assert!(batch.await.unwrap().unwrap());

@@ -7,6 +7,7 @@ pub mod post_insert;
 pub mod post_row;
 pub mod public_post;
 mod thread_view;
+pub mod waiting_replies;
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
@@ -456,10 +457,13 @@ impl ChangedPost {
         changed: &ChangedTexts<'_>,
     ) -> BoardResult<()> {
         let Self { item, post, scope, .. } = self;
-        if item.is_public() && changed.title.is_some() {
+        if !item.is_public() || !item.has_events_at_once() {
+            return Ok(());
+        }
+        if changed.title.is_some() {
             scope.record(events, THREAD_UPDATED, &post.post)?;
         }
-        if item.is_public() && changed.body.is_some() {
+        if changed.body.is_some() {
             scope.record(events, EDITED, &post.post)?;
         }
         Ok(())

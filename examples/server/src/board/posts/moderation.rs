@@ -8,6 +8,7 @@ use forum_api::webhook::Event;
 
 use super::post_events::EventScope;
 use super::post_row::PostRow;
+use super::waiting_replies;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::events::EventRecorder;
@@ -24,7 +25,17 @@ pub async fn approve(
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
     let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
     item.change_state(tx, events, ContentState::Visible, on_profiles).await?;
-    polls::publish(tx, events, &item).await
+    publish_waiting(tx, events, &item).await
+}
+
+/// Records the events of the changes to the replies and to the poll of a thread while it was hidden.
+async fn publish_waiting(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    item: &PostRow,
+) -> BoardResult<()> {
+    waiting_replies::publish(tx, events, item).await?;
+    polls::publish(tx, events, item).await
 }
 
 /// Restores a deleted post to its state before the deletion. For a first post, also restores its thread.
@@ -209,7 +220,7 @@ async fn restore_locked(
     }
     let before = item.state_before.unwrap_or(ContentState::Visible);
     item.change_state(tx, events, before, rules.counts(item.forum)).await?;
-    polls::publish(tx, events, &item).await?;
+    publish_waiting(tx, events, &item).await?;
     Ok(true)
 }
 

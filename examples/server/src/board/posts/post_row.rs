@@ -30,6 +30,8 @@ pub struct PostRow {
     withdrawn: bool,
     /// True if the text or the title was edited without an event.
     edit_waits: bool,
+    /// True if the reply was changed while its thread was hidden, and its events were not sent.
+    update_waits: bool,
     /// True if the thread was changed while it awaited approval, without an event.
     thread_update_waits: bool,
     thread_state: ContentState,
@@ -44,7 +46,7 @@ impl PostRow {
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
         post.state AS post_state, post.state_before, post.published, post.withdrawn, post.edit_waits,
-        thread.update_waits AS thread_update_waits,
+        post.update_waits, thread.update_waits AS thread_update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
@@ -69,6 +71,7 @@ impl PostRow {
             published: row.value("published")?,
             withdrawn: row.value("withdrawn")?,
             edit_waits: row.value("edit_waits")?,
+            update_waits: row.value("update_waits")?,
             thread_update_waits: row.value("thread_update_waits")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
@@ -91,14 +94,14 @@ impl PostRow {
     }
 
     /// Returns whether the events of a change are sent with the change. Those of a reply in a hidden thread wait until the thread
-    /// is visible.
+    /// is visible, and then for the events of its earlier changes.
     pub fn has_events_at_once(&self) -> bool {
-        self.first || self.thread_state == ContentState::Visible
+        self.first || self.thread_state == ContentState::Visible && !self.update_waits
     }
 
     /// Returns the events that are missing, after which receivers know the post in its present state. There are none while a
     /// post awaits approval.
-    fn missing_events(&self) -> [PostEvents; 2] {
+    pub fn missing_events(&self) -> [PostEvents; 2] {
         let edited = if self.edit_waits { EDITED } else { &[] };
         match self.state {
             ContentState::Visible if !self.published => [CREATED.at(self.first), &[]],
@@ -118,7 +121,7 @@ impl PostRow {
     }
 
     /// Records the missing events.
-    async fn record_missing(
+    pub async fn record_missing(
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
@@ -136,8 +139,8 @@ impl PostRow {
     /// posts in the forum count on profiles.
     ///
     /// Records the events of all changes since the last event of the post. If this was the deletion, a post that becomes
-    /// visible has the event of its restoration, also after an approval. A thread that becomes visible also has the events
-    /// of the replies that were changed while it was hidden.
+    /// visible has the event of its restoration, also after an approval. `waiting_replies` records the events of the replies
+    /// that were changed while their thread was hidden.
     pub async fn change_state(
         &mut self,
         tx: &Transaction<'_>,
@@ -148,39 +151,6 @@ impl PostRow {
         self.set_state(tx, to, events.now, on_profiles).await?;
         if self.has_events_at_once() {
             self.record_missing(tx, events).await?;
-        }
-        if self.first && to == ContentState::Visible {
-            self.publish_replies(tx, events).await?;
-        }
-        Ok(())
-    }
-
-    /// Records the events of the replies that were changed while the thread was hidden.
-    async fn publish_replies(
-        &self,
-        tx: &Transaction<'_>,
-        events: &mut EventRecorder,
-    ) -> BoardResult<()> {
-        static FIND: LazyLock<String> = LazyLock::new(|| {
-            let columns = PostRow::COLUMNS;
-            format!(
-                "SELECT {columns} FROM thread JOIN post ON post.thread_id = thread.id
-                WHERE thread.id = ?1 AND post.update_waits ORDER BY post.id"
-            )
-        });
-        const PUBLISH: &str = "
-            UPDATE post SET
-                update_waits = FALSE, published = published OR state = 'visible',
-                withdrawn = CASE state WHEN 'visible' THEN FALSE WHEN 'deleted' THEN published ELSE withdrawn END,
-                edit_waits = edit_waits AND state <> 'visible'
-            WHERE thread_id = ?1 AND update_waits";
-        let replies = tx.all(&FIND, bind![self.thread], Self::read).await?;
-        if replies.is_empty() {
-            return Ok(());
-        }
-        tx.execute(PUBLISH, bind![self.thread]).await?;
-        for reply in replies {
-            reply.record_missing(tx, events).await?;
         }
         Ok(())
     }

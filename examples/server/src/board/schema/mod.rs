@@ -115,8 +115,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "84f5a0a20c644c393fcdc10b7665f43fc4bde050872063ad03bd02148b0bd9eb";
-        let sqlite = "ebb70777f82e66cf8e2173d19fd0bab4f2c871097f5573c758d79b82de2a6b91";
+        let postgres = "d28d217e9bcc5eccb4ae84f157395855b9b169d35b571bd2119aaa028fb137f9";
+        let sqlite = "69303ce556bbf5824c111a094a52e30965f30a0108a13207e59ab107177267a2";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

@@ -114,6 +114,8 @@ CREATE TABLE thread (
     locked BOOLEAN NOT NULL DEFAULT FALSE,
     -- The thread was changed while it awaited approval: an event follows with the approval.
     update_waits BOOLEAN NOT NULL DEFAULT FALSE,
+    -- The thread is visible again, and batches send the events of replies that were changed before.
+    replies_wait BOOLEAN NOT NULL DEFAULT FALSE,
     version BIGINT NOT NULL DEFAULT 1,
     title_words TEXT NOT NULL
 );
@@ -122,6 +124,7 @@ CREATE TABLE thread (
 CREATE INDEX thread_by_activity ON thread (forum_id, state, last_activity_at DESC, id DESC);
 CREATE INDEX thread_by_forum ON thread (forum_id, id);
 CREATE INDEX thread_by_author ON thread (author_id);
+CREATE INDEX thread_replies_wait ON thread (id) WHERE replies_wait;
 CREATE INDEX thread_waiting ON thread (forum_id, author_id, last_activity_at DESC, id DESC)
 WHERE state = 'awaiting_approval';
 
@@ -165,7 +168,7 @@ CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE s
 CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
-CREATE INDEX post_update_waits ON post (thread_id) WHERE update_waits;
+CREATE INDEX post_update_waits ON post (thread_id, id) WHERE update_waits;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids. The condition, which all
 -- rows meet, keeps the index from pages of a thread: the planner would expect to find few rows of other threads in its order.
 CREATE INDEX post_by_age ON post (created_at) WHERE id > 0;

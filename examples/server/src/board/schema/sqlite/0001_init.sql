@@ -125,6 +125,8 @@ CREATE TABLE thread (
     locked INTEGER NOT NULL DEFAULT FALSE,
     -- The thread was changed while it awaited approval: an event follows with the approval.
     update_waits INTEGER NOT NULL DEFAULT FALSE,
+    -- The thread is visible again, and batches send the events of replies that were changed before.
+    replies_wait INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1,
     title_words TEXT NOT NULL
 ) STRICT;
@@ -133,6 +135,7 @@ CREATE TABLE thread (
 CREATE INDEX thread_by_activity ON thread (forum_id, state, last_activity_at DESC, id DESC);
 CREATE INDEX thread_by_forum ON thread (forum_id, id);
 CREATE INDEX thread_by_author ON thread (author_id);
+CREATE INDEX thread_replies_wait ON thread (id) WHERE replies_wait;
 CREATE INDEX thread_waiting ON thread (forum_id, author_id, last_activity_at DESC, id DESC)
 WHERE state = 'awaiting_approval';
 
@@ -177,7 +180,7 @@ CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE s
 CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
-CREATE INDEX post_update_waits ON post (thread_id) WHERE update_waits;
+CREATE INDEX post_update_waits ON post (thread_id, id) WHERE update_waits;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
