@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::{Client, Pool};
 use forum_api::store::sqlite::{Database, SqliteError};
 use forum_api::test_util::TestResponse;
 use forum_test_support::thread_log;
@@ -109,7 +109,7 @@ type Work = BTreeMap<[String; 2], i64>;
 enum WorkCounter {
     /// The total steps of each statement.
     Sqlite(Database, HashMap<String, i64>),
-    Postgres(Client),
+    Postgres(Client, Pool),
 }
 
 impl WorkCounter {
@@ -121,7 +121,7 @@ impl WorkCounter {
                 demo.pool().resize(2);
                 let client = demo.pool().get().await.unwrap();
                 client.batch_execute("CREATE EXTENSION pg_stat_statements").await.unwrap();
-                Self::Postgres(client)
+                Self::Postgres(client, demo.pool().clone())
             }
         }
     }
@@ -140,7 +140,9 @@ impl WorkCounter {
                 }
                 work
             }
-            Self::Postgres(client) => {
+            Self::Postgres(client, pool) => {
+                // A read does not wait for the end of its transaction, which counts its last statement.
+                pool.get().await.unwrap().batch_execute("").await.unwrap();
                 let count = "
                     SELECT query, CAST(sum(shared_blks_hit + shared_blks_read) AS BIGINT) AS pages
                     FROM pg_stat_statements JOIN pg_database ON oid = dbid
