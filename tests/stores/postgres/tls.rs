@@ -140,10 +140,14 @@ fn an_invalid_url_and_an_empty_pool_are_refused() {
     for url in [
         "host=localhost user=forum sslmode=require",
         "postgres://forum:p@ss/word@localhost/forum?sslmode=require",
+        "postgres://forum:p@ss?hunter2@localhost/forum",
+        "postgres://forum:p@ss?hunter2=secret@localhost/forum?sslmode=require",
         "localhost",
         "",
     ] {
-        assert!(refused(url, 1).starts_with("invalid Postgres URL"), "{url}");
+        let refused = refused(url, 1);
+        assert!(refused.starts_with("invalid Postgres URL"), "{url}");
+        assert!(!refused.contains("hunter2") && !refused.contains("secret"), "{refused}");
     }
     let empty = refused("postgres://forum@localhost/forum", 0);
     assert_eq!(empty, "a pool needs at least one connection");

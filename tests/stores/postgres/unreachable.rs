@@ -204,6 +204,12 @@ async fn one_of_several_hosts_must_accept_writes() {
     let twice = address.replace(&server, &format!("{server},{server}"));
     let error = look_up_error(&pool(&twice, 1)).await;
     assert!(error.contains("does not allow writes"), "{error}");
+
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for hosts in [format!("{closed},{server}"), format!("{server},{closed}")] {
+        let error = look_up_error(&pool(&address.replace(&server, &hosts), 1)).await;
+        assert!(error.contains("Connection refused"), "{hosts}: {error}");
+    }
 }
 
 /// Returns the host and the port of an address.

@@ -1,6 +1,8 @@
 //! Connections to one of several hosts.
 
+use std::error::Error as _;
 use std::future::pending;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deadpool_postgres::{ConfigConnectImpl, Connect};
@@ -42,7 +44,7 @@ impl Connect for Hosts {
         Box::pin(async move {
             let last = self.last.load(Ordering::Relaxed);
             let hosts = self.hosts.iter().enumerate().cycle().skip(last);
-            let mut failed = None;
+            let mut failed: Option<Error> = None;
             for (number, host) in hosts.take(self.hosts.len()) {
                 // The driver's own timeout does not include the handshakes.
                 let limit = host.get_connect_timeout().copied().unwrap_or_default();
@@ -51,7 +53,11 @@ impl Connect for Hosts {
                         self.last.store(number, Ordering::Relaxed);
                         return Ok(connected);
                     }
-                    Ok(Err(error)) => failed = Some(error),
+                    // The state of the primary explains more than that a standby refuses writes.
+                    Ok(Err(error)) if failed.as_ref().is_none_or(refuses_writes) => {
+                        failed = Some(error);
+                    }
+                    Ok(Err(_)) => {}
                     Err(_) => {}
                 }
             }
@@ -62,6 +68,12 @@ impl Connect for Hosts {
             }
         })
     }
+}
+
+/// Returns whether a connection failed because its host is read-only. The driver has no kind of its own for this error.
+fn refuses_writes(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 #[cfg(test)]

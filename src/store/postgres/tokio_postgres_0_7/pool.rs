@@ -14,7 +14,7 @@ use tokio_postgres::{Config, Error};
 
 use super::hosts::{Hosts, urls_of_hosts};
 use super::session::{CONNECT_TIMEOUT, begin_session};
-use super::tls::TlsMode;
+use super::tls::{TlsMode, UNENCODED_AT};
 use crate::lock::lock;
 use crate::store::postgres::PostgresError;
 
@@ -76,7 +76,8 @@ const SOCKET_AND_HOST: &str = "invalid Postgres URL: `host` names the directory 
 /// An address such as `postgres://user:password@host1:5432,host2:5432/database` names a primary and its standbys.
 /// Connections are opened only to a host that accepts writes, as with `target_session_attrs=read-write`: first to the
 /// host of the last new connection, then to the others in their order. A connection to a host that no longer accepts
-/// writes is closed when a statement fails for that reason ([`close_if_lost`]).
+/// writes is closed when a statement fails for that reason ([`close_if_lost`]). If all hosts fail, the error is the first one
+/// that does not mean that a host refuses writes.
 ///
 /// # TLS
 /// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS
@@ -111,7 +112,11 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     let (address, tls) = TlsMode::take_from(address)?;
     let urls = urls_of_hosts(&address);
     let configs = urls.iter().map(|url| config(url, tls.negotiation, urls.len() > 1));
-    let hosts: Vec<_> = configs.collect::<Result<_, _>>()?;
+    let hosts: Vec<_> = configs.collect::<Result<_, _>>().map_err(|error| {
+        // What follows an unencoded `@` can be a part of the password, which the driver would show as the name of a parameter.
+        let has_second_at = address.bytes().filter(|byte| *byte == b'@').count() > 1;
+        if has_second_at { PostgresError::unusable(UNENCODED_AT) } else { error }
+    })?;
     let create_timeout = hosts.iter().filter_map(Config::get_connect_timeout).sum();
     let manager = Manager::from_connect(
         // `Hosts` has the settings of each host.

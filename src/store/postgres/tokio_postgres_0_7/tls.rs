@@ -41,7 +41,8 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const EXPECTED_URL: &str =
     "invalid Postgres URL: expected postgres://USER:PASSWORD@HOST[:PORT]/DATABASE";
 
-const UNENCODED_AT: &str = "invalid Postgres URL: percent-encode each @ of the password as %40";
+pub(super) const UNENCODED_AT: &str =
+    "invalid Postgres URL: percent-encode each @ of the password as %40";
 
 /// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {

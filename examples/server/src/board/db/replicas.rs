@@ -342,9 +342,10 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
 
 /// Returns the hosts that a URL names before its path and in its parameters, as they are written there.
 pub fn hosts(url: &str) -> impl Iterator<Item = &str> {
-    let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let without_scheme = address.split_once("://").map_or("", |(_, rest)| rest);
-    let address = without_scheme.rsplit_once('@').map_or(without_scheme, |(_, host)| host);
+    let without_scheme = url.split_once("://").map_or("", |(_, rest)| rest);
+    // A password can contain a question mark.
+    let rest = without_scheme.split_once('@').map_or(without_scheme, |(_, rest)| rest);
+    let (address, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let named = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("host="));
     let lists = address.split('/').take(1).chain(named);
     lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty())
