@@ -124,10 +124,14 @@ impl RestoreCommand {
                 "the file \"{kept}\" exists and contains the database before an earlier restore; move it to another path first"
             )));
         }
-        self.confirm.ask(&format!(
-            "This replaces the database \"{shown}\" with the backup \"{backup}\": all changes since the backup are lost."
-        ))?;
         let is_replaced = files.database.exists();
+        self.confirm.ask(&if is_replaced {
+            format!(
+                "This replaces the database \"{shown}\" with the backup \"{backup}\": all changes since the backup are lost."
+            )
+        } else {
+            format!("This creates the database \"{shown}\" from the backup \"{backup}\".")
+        })?;
         let _lock = DatabaseLock::exclusive(url)?;
         let old = lock(&files.database)?;
         files.remove_copy().map_err(failed)?;

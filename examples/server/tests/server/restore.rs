@@ -163,7 +163,8 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.kill();
-    assert_refused(&directory, &["restore", "copy.db"], "Pass --yes to confirm.");
+    let lost = "all changes since the backup are lost. Pass --yes to confirm.";
+    assert_refused(&directory, &["restore", "copy.db"], lost);
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");
@@ -448,6 +449,8 @@ fn a_lost_or_unreadable_database_is_replaced() {
         fs::remove_file(kept).unwrap();
     }
     fs::remove_file(path("forum.db")).unwrap();
+    let created = "This creates the database \"forum.db\" from the backup \"copy.db\". Pass --yes to confirm.";
+    assert_refused(&directory, &["restore", "copy.db"], created);
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(list_files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
