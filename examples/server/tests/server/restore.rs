@@ -450,7 +450,7 @@ fn a_lost_or_unreadable_database_is_replaced() {
     }
     fs::remove_file(path("forum.db")).unwrap();
     let created = "This creates the database \"forum.db\" from the backup \"copy.db\". Pass --yes to confirm.";
-    assert_refused(&directory, &["restore", "copy.db"], created);
+    directory.run(&["restore", "copy.db"], "").assert_error(created);
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(list_files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
