@@ -180,7 +180,7 @@ impl ReferenceBoard {
         EventRecorder::at(self.clock.now(), self.web_urls.clone())
     }
 
-    /// Tells the worker that the outbox has new events.
+    /// Wakes the worker, because the outbox has new events.
     pub(super) fn wake_worker(&self) {
         (self.waker.0)();
     }

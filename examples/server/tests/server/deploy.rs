@@ -103,6 +103,7 @@ fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
     let directory = TempDir::new().unwrap();
     for (name, text) in [
         ("compose.yaml", read("compose.yaml").as_str()),
+        (".env", "FORUM_BASE_URL=https://board.example"),
         ("postgres-password", "secret"),
         (
             "forum-secrets.toml",

@@ -53,12 +53,12 @@ async fn publish_next(
             edit_waits = edit_waits AND state <> 'visible'
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     const MARK: &str = "UPDATE thread SET replies_wait = ?2 WHERE id = ?1 AND replies_wait <> ?2";
-    let room = MAX_EVENTS.saturating_sub(events.count());
+    let most = MAX_EVENTS.saturating_sub(events.count());
     // One more than fit shows whether any are left.
-    let rows = room as i64 + 1;
+    let rows = most as i64 + 1;
     let mut replies = tx.all(&FIND, bind![thread, rows], PostRow::read).await?;
-    let are_left = replies.len() > room;
-    replies.truncate(room);
+    let are_left = replies.len() > most;
+    replies.truncate(most);
     if !replies.is_empty() {
         let ids: Vec<_> = replies.iter().map(|reply| reply.post).collect();
         tx.execute(PUBLISH, bind![json(&ids)?]).await?;
@@ -91,7 +91,7 @@ pub async fn run_batch(
 }
 
 /// Records the deletions of those of the posts of an erased member that were deleted in a hidden thread: after their removal,
-/// nothing tells receivers about them when the thread is visible again. The events do not name the member.
+/// they have no event when the thread is visible again. The events do not name the member.
 pub async fn record_erased(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
