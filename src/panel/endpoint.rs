@@ -160,8 +160,7 @@ async fn settings_form(
 }
 
 fn secret_section(context: &PageContext, endpoint: &Endpoint) -> PanelResult<Markup> {
-    let pending =
-        endpoint.pending_secret.as_ref().filter(|pending| context.now < pending.activates_at);
+    let pending = endpoint.pending_at(context.now);
     Ok(html! {
         section aria-labelledby="secret" {
             h2 id="secret" { "Secret" }
@@ -193,7 +192,7 @@ fn rotation_status(context: &PageContext, pending: Option<&PendingSecret>) -> Ma
     match pending {
         Some(pending) => html! {
             "A new secret is pending. Deliveries are signed with the old one until you activate the new one. It becomes active automatically "
-            (context.time(pending.activates_at)) "."
+            (context.time(pending.activates_at)) ". Another rotation replaces it: it then never becomes active."
         },
         None => html! {
             "Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, or until 24 hours have passed."

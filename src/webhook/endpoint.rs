@@ -75,6 +75,11 @@ impl Endpoint {
         }
     }
 
+    /// Returns the secret that becomes active after `now`; `None` if no secret is pending.
+    pub fn pending_at(&self, now: Timestamp) -> Option<&PendingSecret> {
+        self.pending_secret.as_ref().filter(|pending| !pending.is_active(now))
+    }
+
     /// Returns the endpoint with `secret` pending. It replaces another pending secret.
     #[doc(hidden)]
     #[must_use]
@@ -90,7 +95,7 @@ impl Endpoint {
     /// Returns the endpoint with its pending secret active; `None` if no secret is pending at `now`.
     #[doc(hidden)]
     pub fn activated(self, now: Timestamp) -> Option<Self> {
-        let pending = self.pending_secret.filter(|pending| !pending.is_active(now))?;
-        Some(Self { secret: pending.secret, pending_secret: None, ..self })
+        let secret = self.pending_at(now)?.secret.clone();
+        Some(Self { secret, pending_secret: None, ..self })
     }
 }

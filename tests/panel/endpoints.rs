@@ -399,6 +399,20 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
     assert!(page.contains("The new secret is active.") && !page.contains("activates_at"));
 }
 
+/// The worker signs with the secret at once.
+#[tokio::test]
+async fn a_secret_whose_rotation_was_written_by_a_clock_that_was_ahead_is_not_pending() {
+    let fixture = PanelFixture::with_content().await;
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    assert!(page.contains("Another rotation replaces it"), "{page:?}");
+    let now = fixture.clock.now();
+    fixture.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    fixture.post_confirmed(&fixture.endpoint_path("/rotate"), &[]).await;
+    fixture.clock.set(now);
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    assert!(page.contains("Rotate secret") && !page.contains("activates_at"), "{page:?}");
+}
+
 #[tokio::test]
 async fn an_endpoint_is_removed_with_its_deliveries() {
     let fixture = PanelFixture::with_content().await;

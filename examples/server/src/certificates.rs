@@ -96,7 +96,12 @@ fn tls_hosts(url: &str) -> Vec<TlsHost> {
         "rediss" | "rediss+cluster" => (ServerKind::Redis, 6379),
         _ => return Vec::new(),
     };
-    let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
+    // As the drivers find the host.
+    let after_credentials = match kind {
+        ServerKind::Postgres => rest.split_once('@'),
+        ServerKind::Redis => rest.rsplit_once('@'),
+    };
+    let address = after_credentials.map_or(rest, |(_, address)| address);
     let hosts = address.split(['/', '?']).next().unwrap_or_default().split(',');
     // A directory of a Unix-domain socket begins with an encoded slash.
     let names = hosts.filter(|host| !host.is_empty() && !host.starts_with('%'));
@@ -276,6 +281,7 @@ mod tests {
             ("postgres://forum@%2Frun%2Fpostgresql/forum", &[]),
             ("postgres://forum:p@h/forum?sslmode=disable", &[]),
             ("postgres://forum:p@h,[::1]:6432/forum", &["h:5432", "::1:6432"]),
+            ("postgres://forum:p?q@h/forum?application_name=a@b", &["h:5432"]),
             ("redis://h", &[]),
             ("rediss://:p@h/0", &["h:6379"]),
             ("rediss://h?protocol=resp3", &["h:6379"]),

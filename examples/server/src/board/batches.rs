@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use forum_api::host::BoardResult;
+use forum_api::runtime::Clock;
 use futures_util::future::join_all;
 
 use super::ReferenceBoard;
@@ -40,31 +41,8 @@ impl BatchKind {
     const fn find(self) -> &'static str {
         match self {
             Self::Recount => "SELECT EXISTS (SELECT 1 FROM thread_recount) AS is_left",
-            Self::Events => "SELECT EXISTS (SELECT 1 FROM thread WHERE replies_wait) AS is_left",
+            Self::Events => "SELECT EXISTS (SELECT 1 FROM thread_publication) AS is_left",
             Self::Votes => "SELECT EXISTS (SELECT 1 FROM poll_option WHERE removed) AS is_left",
-        }
-    }
-
-    /// Runs the next batch in a transaction. Returns `false` if nothing is left to do.
-    async fn run(self, tx: &Transaction<'_>, events: &mut EventRecorder) -> BoardResult<bool> {
-        match self {
-            Self::Recount => recount(tx).await,
-            Self::Events => {
-                let Some(thread) = waiting_replies::marked_thread(tx).await? else {
-                    return Ok(false);
-                };
-                waiting_replies::run_batch(tx, events, thread).await?;
-                events.commit_with(tx, None).await?;
-                Ok(true)
-            }
-            Self::Votes => {
-                let Some(poll) = option_removal::unfinished_poll(tx).await? else {
-                    return Ok(false);
-                };
-                LockTarget::Poll(poll).lock(tx, None).await?;
-                option_removal::run_batch(tx, poll).await?;
-                Ok(true)
-            }
         }
     }
 }
@@ -80,15 +58,20 @@ impl ReferenceBoard {
         if !is_left {
             return Ok(false);
         }
-        let mut events = self.event_recorder();
-        let done = self
-            .database
-            .write_background(move |tx| Box::pin(async move { kind.run(tx, &mut events).await }))
-            .await?;
-        if done && matches!(kind, BatchKind::Events) {
-            self.wake_worker();
+        match kind {
+            BatchKind::Recount => self.database.write_background(|tx| Box::pin(recount(tx))).await,
+            BatchKind::Votes => {
+                self.database.write_background(|tx| Box::pin(remove_votes(tx))).await
+            }
+            // A crash must not lose events that readers of the feed have seen.
+            BatchKind::Events => {
+                let clock = self.clock.clone();
+                self.write(move |tx, events| {
+                    Box::pin(async move { send_events(tx, events, &*clock).await })
+                })
+                .await
+            }
         }
-        Ok(done)
     }
 
     /// Runs batches whenever commands have left changes. Never returns. The kinds do not wait for each other.
@@ -125,5 +108,30 @@ async fn recount(tx: &Transaction<'_>) -> BoardResult<bool> {
         Driver::Postgres(_) => Some(LastChange::Statements(&[locks::MEMBERS], named)),
     };
     batch.commit(tx, lock).await?;
+    Ok(true)
+}
+
+/// Records the next events of a marked thread. Returns `false` if no thread is marked.
+async fn send_events(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    clock: &dyn Clock,
+) -> BoardResult<bool> {
+    let Some(thread) = waiting_replies::marked_thread(tx).await? else {
+        return Ok(false);
+    };
+    LockTarget::Thread(thread).lock(tx, None).await?;
+    events.now = clock.now();
+    waiting_replies::run_batch(tx, events, thread).await?;
+    Ok(true)
+}
+
+/// Removes the next votes for removed options. Returns `false` if there are none.
+async fn remove_votes(tx: &Transaction<'_>) -> BoardResult<bool> {
+    let Some(poll) = option_removal::unfinished_poll(tx).await? else {
+        return Ok(false);
+    };
+    LockTarget::Poll(poll).lock(tx, None).await?;
+    option_removal::run_batch(tx, poll).await?;
     Ok(true)
 }

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult, OrInternal};
+use forum_api::host::{
+    BackendError, BackendResult, BoardError, BoardResult, OrInternal, RequestInfo,
+};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::store::{ErasedMember, ErasureStatement};
 use forum_api::webhook::Event;
@@ -17,9 +19,7 @@ use tokio::time::sleep;
 
 use super::ReferenceBoard;
 use super::batches::BatchKind;
-use super::db::{BoardDatabase, Connection, Row, Transaction, bind};
-use super::events::EventRecorder;
-use super::reference_board::RecordedChange;
+use super::db::{BoardDatabase, Change, Connection, Row, Transaction, Writer, bind};
 use super::removal::{ContentOfMember, restored_meanwhile};
 use super::{accounts, locks};
 
@@ -88,32 +88,31 @@ impl ReferenceBoard {
         while self.run_batch(BatchKind::Recount).await? {}
         let mut rest = Some(ContentOfMember::new(member, with_posts));
         while let Some(content) = rest {
-            rest = self
-                .erase_batch(move |tx, events| Box::pin(content.remove_batch(tx, events)))
-                .await?;
+            rest = self.erase_batch(move |tx| Box::pin(content.remove_batch(tx))).await?;
         }
         let responses_before = self.erase_responses(&erased).await?;
         let events_up_to = self.erase_events(&erased).await?;
-        let last = LastStep { erased, member, with_posts, responses_before, events_up_to, entry };
-        let board = self.clone();
-        self.database
-            .write_without_timeout(move |tx| {
-                Box::pin(async move {
-                    let mut events = board.event_recorder();
-                    last.run(tx, &mut events).await?;
-                    events.commit(tx).await.map(drop)
-                })
-            })
-            .await
+        let now = self.clock.now();
+        let meta = RequestInfo::background(now).event(now)?;
+        let last = LastStep {
+            erased,
+            member,
+            with_posts,
+            responses_before,
+            events_up_to,
+            event: Event::member_erased(meta, &UserId::from(member)),
+            entry,
+        };
+        self.database.write_without_timeout(move |tx| Box::pin(last.clone().run(tx))).await
     }
 
     /// Runs a short transaction, and then lets other commands run for as long.
     async fn erase_batch<T: Send + 'static>(
         &self,
-        change: impl RecordedChange<T> + Clone + 'static,
+        change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let began = Instant::now();
-        let done = self.write(change).await?;
+        let done = self.database.write(Writer::Operator, change).await?;
         sleep(began.elapsed()).await;
         Ok(done)
     }
@@ -124,7 +123,7 @@ impl ReferenceBoard {
         for batch in erased.batches() {
             loop {
                 let batch = batch.clone();
-                if self.erase_batch(move |tx, _| Box::pin(execute(tx, batch))).await? == 0 {
+                if self.erase_batch(move |tx| Box::pin(execute(tx, batch))).await? == 0 {
                     break;
                 }
             }
@@ -138,7 +137,7 @@ impl ReferenceBoard {
                 .unwrap_or(end);
             let until = latest.saturating_add(Duration::from_millis(1)).min(end);
             let statement = erased.other_responses(from..until);
-            self.erase_batch(move |tx, _| {
+            self.erase_batch(move |tx| {
                 let statement = statement.clone();
                 Box::pin(async move {
                     execute(tx, statement).await?;
@@ -168,7 +167,7 @@ impl ReferenceBoard {
             for events in containing.chunks(MAX_EVENTS) {
                 let statements: Vec<_> =
                     events.iter().flat_map(|event| event.statements(erased)).collect();
-                self.erase_batch(move |tx, _| Box::pin(execute_all(tx, statements))).await?;
+                self.erase_batch(move |tx| Box::pin(execute_all(tx, statements))).await?;
             }
         }
         Ok(last)
@@ -313,27 +312,28 @@ struct LastStep {
     responses_before: Timestamp,
     /// Events up to this number do not contain the member.
     events_up_to: i64,
+    event: Event,
     entry: AuditEntry,
 }
 
 impl LastStep {
-    async fn run(self, tx: &Transaction<'_>, events: &mut EventRecorder) -> BoardResult<()> {
+    async fn run(self, tx: &Transaction<'_>) -> BoardResult<()> {
         let Self { erased, member, with_posts, responses_before, mut events_up_to, .. } = self;
         locks::board(tx).await?;
         let name = check_erasable(tx, member, with_posts).await?;
         execute_all(tx, erased.statements_since(responses_before)).await?;
         loop {
-            let stored = find_events(tx, erased.event_pattern(), events_up_to).await?;
-            let Some(last) = stored.last() else {
+            let events = find_events(tx, erased.event_pattern(), events_up_to).await?;
+            let Some(last) = events.last() else {
                 break;
             };
             events_up_to = last.number;
-            let statements = stored.iter().flat_map(|event| event.statements(&erased));
+            let statements = events.iter().flat_map(|event| event.statements(&erased));
             execute_all(tx, statements.collect()).await?;
         }
         let mut rest = Some(ContentOfMember::new(member, with_posts));
         while let Some(content) = rest {
-            rest = content.remove_batch(tx, events).await?;
+            rest = content.remove_batch(tx).await?;
         }
         let latest = responses_before..Timestamp::from_millis(i64::MAX);
         forget_responses_about_removed(tx, latest).await?;
@@ -341,8 +341,9 @@ impl LastStep {
         for statement in AUDIT_LOG {
             tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
         }
+        tx.execute_texts(Event::INSERT_SQL, &self.event.insert_parameters()).await?;
         tx.execute_texts(AuditEntry::INSERT_SQL, &self.entry.insert_parameters(1)).await?;
-        events.record(|meta| Event::member_erased(meta, &UserId::from(member)))
+        Ok(())
     }
 }
 

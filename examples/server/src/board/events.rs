@@ -40,7 +40,7 @@ impl EventRecorder {
         }
     }
 
-    /// Returns the number of recorded events.
+    /// Returns the number of events that are recorded.
     pub const fn count(&self) -> usize {
         self.recorded.len()
     }

@@ -175,16 +175,6 @@ impl ReferenceBoard {
         self.database.read(ReadKind::Short, query).await
     }
 
-    /// Returns a recorder for the events of the next transaction.
-    pub(super) fn event_recorder(&self) -> EventRecorder {
-        EventRecorder::at(self.clock.now(), self.web_urls.clone())
-    }
-
-    /// Wakes the worker, because the outbox has new events.
-    pub(super) fn wake_worker(&self) {
-        (self.waker.0)();
-    }
-
     /// Changes the board in one transaction; the events that `change` records go to the outbox with it. On Postgres
     /// `change` may run several times, each time in a new transaction.
     pub async fn write<T: Send + 'static>(
@@ -215,7 +205,7 @@ impl ReferenceBoard {
             tracing::debug!(id = %event.id, topic = %event.topic, "event committed");
         }
         if !events.is_empty() {
-            self.wake_worker();
+            (self.waker.0)();
         }
         Ok(done)
     }

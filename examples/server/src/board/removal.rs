@@ -2,12 +2,13 @@
 //! all counters are right, so that an erasure that ended between two batches can be repeated. What is left to the transaction
 //! that removes the account are the rows that were written meanwhile.
 
+use std::collections::HashSet;
+
 use forum_api::host::{BoardError, BoardResult};
 
 use super::db::{Transaction, bind, json};
-use super::events::EventRecorder;
 use super::locks::{self, LockTarget};
-use super::posts::{post_row, waiting_replies};
+use super::posts::post_row;
 
 /// Maximum number of rows that a batch removes.
 const MAX_ROWS: i64 = 100;
@@ -38,12 +39,8 @@ impl ContentOfMember {
     /// Removes the next rows. Returns what is left; `None` at its end.
     ///
     /// # Errors
-    /// If posts are removed, and a thread of the member is not deleted.
-    pub async fn remove_batch(
-        mut self,
-        tx: &Transaction<'_>,
-        events: &mut EventRecorder,
-    ) -> BoardResult<Option<Self>> {
+    /// If posts are removed, and one of them is not deleted.
+    pub async fn remove_batch(mut self, tx: &Transaction<'_>) -> BoardResult<Option<Self>> {
         let posts = self.next_posts(tx).await?;
         let Some(next) = posts.first() else {
             let is_changed = self.remove_threads(tx).await?
@@ -61,8 +58,7 @@ impl ContentOfMember {
         } else {
             let replies: Vec<_> = posts.iter().take_while(|post| !post.is_first).collect();
             let ids: Vec<_> = replies.iter().map(|post| post.id).collect();
-            waiting_replies::record_erased(tx, events, &ids).await?;
-            remove_posts(tx, &ids).await?;
+            remove_own_replies(tx, &ids).await?;
             replies.last().copied()
         };
         if let Some(done) = done {
@@ -178,21 +174,57 @@ async fn remove_author(tx: &Transaction<'_>, posts: &[OwnPost]) -> BoardResult<(
     tx.execute(update, bind![json(&ids)?]).await.map(drop)
 }
 
-/// Removes posts that are deleted or belong to a deleted thread. A rating of a removed post does not count
-/// as one by its rater, because it would become a rating without a post.
+/// Removes replies of the member in threads of others. A reply that was deleted in a hidden thread stays without author and
+/// texts until the thread is visible and receivers of events get the deletion.
+///
+/// # Errors
+/// If one of the replies is not deleted.
+async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResult<()> {
+    const IS_RESTORED: &str = "
+        SELECT 1 FROM post
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND state <> 'deleted' LIMIT 1";
+    const FIND_WAITING: &str = "
+        SELECT id FROM post
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
+            AND update_waits AND published AND NOT withdrawn";
+    const EMPTY: &str = "
+        UPDATE post SET
+            author_id = NULL, edited_by = NULL, edit_reason = NULL, body = '', body_html = '', body_words = ''
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    locks::posts(tx, replies).await?;
+    let ids = json(replies)?;
+    if tx.any(IS_RESTORED, bind![ids]).await? {
+        return Err(restored_meanwhile());
+    }
+    let waiting: Vec<i64> = tx.all(FIND_WAITING, bind![ids], |row| row.value("id")).await?;
+    if waiting.is_empty() {
+        return remove_posts(tx, replies).await;
+    }
+    let emptied = json(&waiting)?;
+    for statement in [FORGET_RATERS, EMPTY] {
+        tx.execute(statement, bind![emptied]).await?;
+    }
+    let waiting = HashSet::<_>::from_iter(waiting);
+    let others: Vec<_> = replies.iter().copied().filter(|id| !waiting.contains(id)).collect();
+    remove_posts(tx, &others).await
+}
+
+/// Removes the raters of posts before the posts are removed, because their ratings would become ratings without a post.
+const FORGET_RATERS: &str = "
+    UPDATE rating SET rater_id = NULL
+    WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+
+/// Removes posts that are deleted or belong to a deleted thread.
 async fn remove_posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
-    const STATEMENTS: [&str; 2] = [
-        "UPDATE rating SET rater_id = NULL
-        WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
-        "DELETE FROM post
+    const REMOVE: &str = "
+        DELETE FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
             AND (
                 state = 'deleted'
                 OR (SELECT thread.state FROM thread WHERE thread.id = post.thread_id) = 'deleted'
-            )",
-    ];
+            )";
     let ids = json(posts)?;
-    for statement in STATEMENTS {
+    for statement in [FORGET_RATERS, REMOVE] {
         tx.execute(statement, bind![ids]).await?;
     }
     Ok(())

@@ -465,9 +465,7 @@ async fn reveal(
 
 /// Returns the time at which the pending secret of an endpoint becomes active; `None` if no secret is pending.
 fn pending_until(endpoint: &Endpoint) -> Option<Timestamp> {
-    let pending = endpoint.pending_secret.as_ref()?;
-    let active = endpoint.secret_at(SystemClock.now());
-    (*active != pending.secret).then_some(pending.activates_at)
+    endpoint.pending_at(SystemClock.now()).map(|pending| pending.activates_at)
 }
 
 /// Parses an endpoint's id.

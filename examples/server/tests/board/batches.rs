@@ -239,8 +239,7 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
         let mut rest = Some(ContentOfMember::new(bob, with_posts));
         let mut batches = 0;
         while let Some(content) = rest {
-            let change =
-                demo.board.write(move |tx, events| Box::pin(content.remove_batch(tx, events)));
+            let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
             rest = change.await.unwrap();
             batches += 1;
         }

@@ -7,6 +7,7 @@ use forum_api::runtime::{Clock as _, OsRandom};
 use forum_api::test_util::audit_entry;
 
 use crate::board::posts::moderation::{PostsOfMember, ThreadFlag};
+use crate::board::removal::ContentOfMember;
 use crate::demo::field_values;
 
 use crate::prelude::*;
@@ -160,93 +161,164 @@ async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {
     assert_eq!(topics(&demo).await, ["post.updated"]);
 }
 
+/// A thread with a reply by bob, both as a receiver of events knows them.
+struct HiddenThread {
+    demo: Demo,
+    posts: String,
+    first: i64,
+}
+
+impl HiddenThread {
+    async fn new() -> Self {
+        let demo = Demo::new().await;
+        demo.add_endpoint().await;
+        demo.set("post.interval_seconds", "0").await;
+        demo.set("post.per_hour", "1000").await;
+        let new = json!({ "title": "Kettles", "body": "Which one?" });
+        let (_, thread) = demo.post("newbie", &demo.threads_path("General").await, new).await;
+        let first = number(&thread["firstPostId"]);
+        demo.approve(first).await.unwrap();
+        Self { demo, posts: posts_path(&thread), first }
+    }
+
+    async fn reply(&self) -> i64 {
+        let (status, reply) = self.demo.post("bob", &self.posts, body("This one.")).await;
+        assert_eq!(status, 201);
+        number(&reply["postId"])
+    }
+
+    async fn delete(&self, post: i64) {
+        let path = format!("{}/{post}", self.posts);
+        assert_eq!(self.demo.as_member("mod").await.delete(&path).await.status, 204);
+    }
+
+    async fn edit(&self, name: &str, post: i64, edit: Value) {
+        let path = format!("{}/{post}", self.posts);
+        let edited = self.demo.as_member(name).await.patch(&path, &edit).await;
+        assert_eq!(edited.status, 200, "{edited:?}");
+    }
+
+    /// Returns the topic, the id of the reply, and the data of each event since the last call.
+    async fn events(&self) -> Vec<(String, i64, Value)> {
+        let bodies = self
+            .demo
+            .query_values::<String>("SELECT body AS value FROM forum_api_events ORDER BY number")
+            .await;
+        self.demo.sql("DELETE FROM forum_api_events").await;
+        bodies
+            .iter()
+            .map(|event| {
+                let mut event: Value = serde_json::from_str(event).unwrap();
+                let topic = event["topic"].as_str().unwrap().to_owned();
+                let data = event["data"].take();
+                let post = data["post"]["postId"].as_str().map_or(0, |id| id.parse().unwrap());
+                (topic, post, data)
+            })
+            .collect()
+    }
+}
+
 /// The thread has more changed replies than one transaction sends events of.
 #[tokio::test]
 async fn batches_send_the_other_events_of_replies_that_were_changed_in_a_hidden_thread() {
     const REPLIES: usize = 50;
-    let demo = Demo::new().await;
-    demo.add_endpoint().await;
-    demo.set("post.interval_seconds", "0").await;
-    demo.set("post.per_hour", "1000").await;
-    let new = json!({ "title": "Kettles", "body": "Which one?" });
-    let (_, thread) = demo.post("alice", &demo.threads_path("General").await, new).await;
-    let path = posts_path(&thread);
-    let first = number(&thread["firstPostId"]);
+    let thread = HiddenThread::new().await;
     let mut replies = Vec::new();
     for _ in 0..REPLIES {
-        let (status, reply) = demo.post("bob", &path, body("This one.")).await;
-        assert_eq!(status, 201);
-        replies.push(number(&reply["postId"]));
+        replies.push(thread.reply().await);
     }
-    let delete = async |post: i64| {
-        assert_eq!(demo.as_member("mod").await.delete(&format!("{path}/{post}")).await.status, 204);
-    };
-    let edit = async |post: i64| {
-        let edited =
-            demo.as_member("mod").await.patch(&format!("{path}/{post}"), &body("That one."));
-        assert_eq!(edited.await.status, 200);
-    };
-    delete(first).await;
+    thread.delete(thread.first).await;
     for reply in &replies {
-        delete(*reply).await;
+        thread.delete(*reply).await;
     }
-    demo.restore(first).await.unwrap();
-    let at_once = topics(&demo).await.split_off(REPLIES + 3);
-    assert_eq!(at_once, [vec!["thread.restored"], vec!["post.deleted"; 19]].concat());
+    thread.events().await;
+    let deletions = |replies: &[i64]| -> Vec<_> {
+        replies.iter().map(|reply| ("post.deleted".to_owned(), *reply)).collect()
+    };
+    let shown = ("thread.restored".to_owned(), 0);
+    let names = |events: Vec<(String, i64, Value)>| -> Vec<_> {
+        events.into_iter().map(|(topic, post, _)| (topic, post)).collect()
+    };
+    thread.demo.restore(thread.first).await.unwrap();
+    let (at_once, later) = replies.split_at(19);
+    let expected = [vec![shown.clone()], deletions(at_once)].concat();
+    assert_eq!(names(thread.events().await), expected);
 
-    // The events of these replies wait for those of their earlier changes.
-    let [.., restored, edited] = replies[..] else { unreachable!() };
-    demo.restore(restored).await.unwrap();
-    demo.restore(edited).await.unwrap();
-    edit(edited).await;
-    assert_eq!(topics(&demo).await, [""; 0]);
-    delete(first).await;
-    topics(&demo).await;
-    demo.run_batches().await;
-    assert_eq!(topics(&demo).await, [""; 0], "the thread is hidden again");
-    demo.restore(first).await.unwrap();
-    demo.run_batches().await;
-    let left = REPLIES - 19;
-    let mut expected = vec!["thread.restored"];
-    expected.extend(vec!["post.deleted"; left - 2]);
-    expected.push("post.updated");
-    assert_eq!(topics(&demo).await, expected);
-    assert!(!demo.board.run_batch(BatchKind::Events).await.unwrap());
+    // A reply has the events of its earlier changes before those of another change.
+    let [others @ .., edited, restored] = later else { unreachable!() };
+    thread.demo.restore(*restored).await.unwrap();
+    let events = thread.events().await;
+    assert_eq!(events[1].2["thread"]["replyCount"], 1, "{events:?}");
+    let topics = ["post.deleted", "post.restored"];
+    assert_eq!(names(events), topics.map(|topic| (topic.to_owned(), *restored)));
+    thread.demo.restore(*edited).await.unwrap();
+    thread.edit("mod", *edited, body("That one.")).await;
+    let topics = ["post.deleted", "post.restored", "post.updated"];
+    assert_eq!(names(thread.events().await), topics.map(|topic| (topic.to_owned(), *edited)));
+
+    thread.delete(thread.first).await;
+    thread.events().await;
+    thread.demo.run_batches().await;
+    assert_eq!(names(thread.events().await), [], "the thread is hidden again");
+    thread.demo.restore(thread.first).await.unwrap();
+    thread.demo.run_batches().await;
+    assert_eq!(names(thread.events().await), [vec![shown], deletions(others)].concat());
+    assert!(!thread.demo.board.run_batch(BatchKind::Events).await.unwrap());
 }
 
-/// A receiver would otherwise show the reply when the thread is visible again.
+/// Receivers would otherwise show the reply when the thread is visible again. Until then, an event would show a title that
+/// awaits approval.
 #[tokio::test]
-async fn an_erasure_sends_the_deletions_of_replies_in_a_hidden_thread() {
-    let demo = Demo::new().await;
-    demo.add_endpoint().await;
-    let new = json!({ "title": "Kettles", "body": "Which one?" });
-    let (_, thread) = demo.post("alice", &demo.threads_path("General").await, new).await;
-    let path = posts_path(&thread);
-    let bob = demo.id("bob").await;
-    let (_, reply) = demo.post("bob", &path, body("This one.")).await;
-    let reply = reply["postId"].as_str().unwrap();
-    let edit =
-        demo.as_member("bob").await.patch(&format!("{path}/{reply}"), &body("That one.")).await;
-    assert_eq!(edit.status, 200);
-    let first = thread["firstPostId"].as_str().unwrap();
-    for post in [first, reply] {
-        let deleted = demo.as_member("mod").await.delete(&format!("{path}/{post}")).await;
-        assert_eq!(deleted.status, 204);
-    }
-    delete_posts(&demo, "bob", Timestamp::from_millis(0)).await;
-    demo.sql("DELETE FROM forum_api_events").await;
+async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visible() {
+    for awaits_approval in [false, true] {
+        let thread = HiddenThread::new().await;
+        let demo = &thread.demo;
+        let [reply, restored] = [thread.reply().await, thread.reply().await];
+        thread.edit("bob", reply, body("That one.")).await;
+        if awaits_approval {
+            thread.edit("newbie", thread.first, json!({ "title": "Pots" })).await;
+        } else {
+            thread.delete(thread.first).await;
+        }
+        delete_posts(demo, "bob", Timestamp::from_millis(0)).await;
+        demo.restore(restored).await.unwrap();
+        let bob = demo.id("bob").await;
+        let mut rest = Some(ContentOfMember::new(bob, true));
+        let refused = loop {
+            let Some(content) = rest else { unreachable!() };
+            let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
+            match change.await {
+                Ok(next) => rest = next,
+                Err(refused) => break refused,
+            }
+        };
+        assert!(refused.to_string().contains("was restored meanwhile"), "{refused}");
+        delete_posts(demo, "bob", Timestamp::from_millis(0)).await;
+        thread.events().await;
+        demo.board.erase(bob, true, audit_entry()).await.unwrap();
+        let topics: Vec<_> = thread.events().await.into_iter().map(|(topic, ..)| topic).collect();
+        assert_eq!(topics, ["member.erased"]);
+        let texts = "
+            SELECT count(*) AS value FROM post
+            WHERE thread_id IN (SELECT thread_id FROM post WHERE number = 2)
+                AND (body LIKE 'That%' OR body LIKE 'This%')";
+        assert_eq!(demo.query_value::<i64>(texts).await, 0);
 
-    demo.board.erase(bob, true, audit_entry()).await.unwrap();
-    let bodies = "SELECT topic || ' ' || body AS value FROM forum_api_events ORDER BY number";
-    let events: Vec<String> = demo.query_values(bodies).await;
-    let [deletion, erasure] = &events[..] else { panic!("{events:?}") };
-    let (topic, data) = deletion.split_once(' ').unwrap();
-    let data: Value = serde_json::from_str(data).unwrap();
-    let post = &data["data"]["post"];
-    assert_eq!((topic, post["postId"].as_str()), ("post.deleted", Some(reply)), "{deletion}");
-    assert_eq!((&post["author"], &post["editedBy"]), (&Value::Null, &Value::Null), "{deletion}");
-    assert!(!deletion.contains("bob"), "{deletion}");
-    assert!(erasure.starts_with("member.erased "), "{erasure}");
+        if awaits_approval {
+            demo.approve(thread.first).await.unwrap();
+        } else {
+            demo.restore(thread.first).await.unwrap();
+        }
+        let events = thread.events().await;
+        let deleted: Vec<_> =
+            events.iter().filter(|(topic, ..)| topic == "post.deleted").collect();
+        assert_eq!(deleted.iter().map(|(_, post, _)| *post).collect::<Vec<_>>(), [reply, restored]);
+        for (_, _, data) in deleted {
+            assert!(data["post"]["author"].is_null() && data["post"]["editedBy"].is_null(), "{data}");
+        }
+        let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({reply}, {restored})");
+        assert_eq!(demo.query_value::<i64>(left.leak()).await, 0);
+    }
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
 #[rustfmt::skip]
 const ALLOWED_SCANS: [&str; 27] = [
-    "access_version", "forum", "forum_count", "forum_count USING INDEX forum_count_by_forum", "thread_recount", "forum_api_endpoints", "setting", "sqlite_sequence",
+    "access_version", "forum", "forum_count", "forum_count USING INDEX forum_count_by_forum", "thread_recount", "thread_publication", "forum_api_endpoints", "setting", "sqlite_sequence",
     "forum_api_events USING INDEX forum_api_events_waiting",
     "forum_api_events USING INDEX forum_api_events_quarantined",
     "poll_option USING INDEX poll_option_removed",
@@ -47,9 +47,10 @@ const SKIPPED: [&str; 6] = [
 ];
 
 /// Searches with all columns of an index. Without these columns, a search would read all rows of a thread or a member.
-const SEARCHES: [&str; 11] = [
+const SEARCHES: [&str; 12] = [
     "thread_by_activity (forum_id=? AND state=? AND last_activity_at>?",
     "post_by_order (thread_id=? AND state=?",
+    "post_update_waits (thread_id=?",
     "post_by_author (author_id=? AND written_at>? AND written_at<?)",
     "member_edit_by_time (member_id=? AND edited_at>? AND edited_at<?)",
     "poll_option_by_position (poll_id=?",

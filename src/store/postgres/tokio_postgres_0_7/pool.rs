@@ -77,7 +77,7 @@ const SOCKET_AND_HOST: &str = "invalid Postgres URL: `host` names the directory 
 /// Connections are opened only to a host that accepts writes, as with `target_session_attrs=read-write`: first to the
 /// host of the last new connection, then to the others in their order. A connection to a host that no longer accepts
 /// writes is closed when a statement fails for that reason ([`close_if_lost`]). If all hosts fail, the error is the first one
-/// that does not mean that a host refuses writes.
+/// that does not mean that a host refuses writes. A host that does not respond in time has no error.
 ///
 /// # TLS
 /// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS

@@ -42,7 +42,7 @@ const EXPECTED_URL: &str =
     "invalid Postgres URL: expected postgres://USER:PASSWORD@HOST[:PORT]/DATABASE";
 
 pub(super) const UNENCODED_AT: &str =
-    "invalid Postgres URL: percent-encode each @ of the password as %40";
+    "invalid Postgres URL: percent-encode each @ of the password or of a parameter as %40";
 
 /// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {

@@ -457,13 +457,10 @@ impl ChangedPost {
         changed: &ChangedTexts<'_>,
     ) -> BoardResult<()> {
         let Self { item, post, scope, .. } = self;
-        if !item.is_public() || !item.has_events_at_once() {
-            return Ok(());
-        }
-        if changed.title.is_some() {
+        if item.is_public() && changed.title.is_some() {
             scope.record(events, THREAD_UPDATED, &post.post)?;
         }
-        if changed.body.is_some() {
+        if item.is_public() && changed.body.is_some() {
             scope.record(events, EDITED, &post.post)?;
         }
         Ok(())
@@ -497,6 +494,7 @@ pub async fn edit(
     let item = &mut edited.item;
     let state = rules::edited_state(item.state, actor.groups);
     edit_limit::check(actor, edited.oldest_edit, now, texts)?;
+    item.publish_earlier_changes(tx, events).await?;
     if title.is_some() || item.first && state != item.state {
         let parameters = bind! {
             ":thread": item.thread, ":title": title, ":title_words": title.map(search::title_words),

@@ -11,7 +11,7 @@ use super::post_events::{
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::accounts::post_count;
-use crate::board::db::{Connection, Row, Transaction, bind};
+use crate::board::db::{Connection, Row, Transaction, bind, json};
 use crate::board::events::EventRecorder;
 use crate::board::forum_count;
 
@@ -30,7 +30,7 @@ pub struct PostRow {
     withdrawn: bool,
     /// True if the text or the title was edited without an event.
     edit_waits: bool,
-    /// True if the reply was changed while its thread was hidden, and its events were not sent.
+    /// True if the reply was changed while its thread was hidden, and the events were not sent.
     update_waits: bool,
     /// True if the thread was changed while it awaited approval, without an event.
     thread_update_waits: bool,
@@ -94,14 +94,14 @@ impl PostRow {
     }
 
     /// Returns whether the events of a change are sent with the change. Those of a reply in a hidden thread wait until the thread
-    /// is visible, and then for the events of its earlier changes.
+    /// is visible.
     pub fn has_events_at_once(&self) -> bool {
-        self.first || self.thread_state == ContentState::Visible && !self.update_waits
+        self.first || self.thread_state == ContentState::Visible
     }
 
     /// Returns the events that are missing, after which receivers know the post in its present state. There are none while a
     /// post awaits approval.
-    pub fn missing_events(&self) -> [PostEvents; 2] {
+    fn missing_events(&self) -> [PostEvents; 2] {
         let edited = if self.edit_waits { EDITED } else { &[] };
         match self.state {
             ContentState::Visible if !self.published => [CREATED.at(self.first), &[]],
@@ -135,6 +135,31 @@ impl PostRow {
         missing.into_iter().try_for_each(|kinds| scope.record(events, kinds, &post.post))
     }
 
+    /// Records the missing events of a reply that was changed while its thread was hidden, before another change of the reply
+    /// while the thread is visible again.
+    pub async fn publish_earlier_changes(
+        &mut self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+    ) -> BoardResult<()> {
+        if !self.update_waits || !self.has_events_at_once() {
+            return Ok(());
+        }
+        self.record_missing(tx, events).await?;
+        tx.execute(PUBLISH, bind![json(&[self.post])?]).await?;
+        self.update_waits = false;
+        match self.state {
+            ContentState::Visible => {
+                self.published = true;
+                self.withdrawn = false;
+                self.edit_waits = false;
+            }
+            ContentState::Deleted => self.withdrawn = self.published,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Changes the state of the post and, for a first post, of its thread, and updates the counters. `on_profiles` is true if
     /// posts in the forum count on profiles.
     ///
@@ -148,6 +173,7 @@ impl PostRow {
         to: ContentState,
         on_profiles: bool,
     ) -> BoardResult<()> {
+        self.publish_earlier_changes(tx, events).await?;
         self.set_state(tx, to, events.now, on_profiles).await?;
         if self.has_events_at_once() {
             self.record_missing(tx, events).await?;
@@ -260,6 +286,14 @@ impl PostRow {
         tx.execute_independent(statements, &parameters).await.map(drop)
     }
 }
+
+/// Marks that the missing events of replies were sent.
+pub const PUBLISH: &str = "
+    UPDATE post SET
+        update_waits = FALSE, published = published OR state = 'visible',
+        withdrawn = CASE state WHEN 'visible' THEN FALSE WHEN 'deleted' THEN published ELSE withdrawn END,
+        edit_waits = edit_waits AND state <> 'visible'
+    WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
 
 /// Adds `:by` to the replies of a thread, and finds its last post: the last visible one, or else the first post.
 pub const COUNT_IN_THREAD: &str = "

@@ -136,6 +136,7 @@ fn change_rows(directory: &ServerDirectory, expired: &str) {
     let changes = [
         // A thread that was hidden a moment ago.
         "INSERT INTO thread_recount (thread_id, counts) SELECT min(thread_id), TRUE FROM thread_author".into(),
+        "INSERT INTO thread_publication (thread_id) SELECT min(thread_id) FROM thread_author".into(),
         format!("UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup = '{expired}'"),
         // Rows with the largest ids were deleted.
         "UPDATE sqlite_sequence SET seq = seq + 7".into(),

@@ -125,8 +125,6 @@ CREATE TABLE thread (
     locked INTEGER NOT NULL DEFAULT FALSE,
     -- The thread was changed while it awaited approval: an event follows with the approval.
     update_waits INTEGER NOT NULL DEFAULT FALSE,
-    -- The thread is visible again, and batches send the events of replies that were changed before.
-    replies_wait INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1,
     title_words TEXT NOT NULL
 ) STRICT;
@@ -135,7 +133,6 @@ CREATE TABLE thread (
 CREATE INDEX thread_by_activity ON thread (forum_id, state, last_activity_at DESC, id DESC);
 CREATE INDEX thread_by_forum ON thread (forum_id, id);
 CREATE INDEX thread_by_author ON thread (author_id);
-CREATE INDEX thread_replies_wait ON thread (id) WHERE replies_wait;
 CREATE INDEX thread_waiting ON thread (forum_id, author_id, last_activity_at DESC, id DESC)
 WHERE state = 'awaiting_approval';
 
@@ -195,6 +192,13 @@ CREATE TABLE thread_author (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX thread_author_by_author ON thread_author (author_id);
+
+-- Visible threads with further replies that were changed while the thread was hidden, and whose events are sent in batches.
+CREATE TABLE thread_publication (
+    thread_id INTEGER PRIMARY KEY REFERENCES thread ON DELETE CASCADE,
+    -- Number of batches so far. The next batch is that of the thread with the fewest.
+    batches INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 -- Threads that were hidden or shown, and whose authors are recounted in batches. Meanwhile profiles show the difference.
 CREATE TABLE thread_recount (
