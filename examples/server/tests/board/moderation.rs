@@ -259,7 +259,7 @@ async fn batches_send_the_other_events_of_replies_that_were_changed_in_a_hidden_
     thread.delete(thread.first).await;
     thread.events().await;
     thread.demo.run_batches().await;
-    assert_eq!(names(thread.events().await), [], "the thread is hidden again");
+    assert!(thread.events().await.is_empty(), "the thread is hidden again");
     thread.demo.restore(thread.first).await.unwrap();
     thread.demo.run_batches().await;
     assert_eq!(names(thread.events().await), [vec![shown], deletions(others)].concat());
@@ -299,9 +299,7 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let topics: Vec<_> = thread.events().await.into_iter().map(|(topic, ..)| topic).collect();
         assert_eq!(topics, ["member.erased"]);
         let texts = "
-            SELECT count(*) AS value FROM post
-            WHERE thread_id IN (SELECT thread_id FROM post WHERE number = 2)
-                AND (body LIKE 'That%' OR body LIKE 'This%')";
+            SELECT count(*) AS value FROM post WHERE body IN ('This one.', 'That one.')";
         assert_eq!(demo.query_value::<i64>(texts).await, 0);
 
         if awaits_approval {
@@ -310,11 +308,13 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
             demo.restore(thread.first).await.unwrap();
         }
         let events = thread.events().await;
-        let deleted: Vec<_> =
-            events.iter().filter(|(topic, ..)| topic == "post.deleted").collect();
+        let deleted: Vec<_> = events.iter().filter(|(topic, ..)| topic == "post.deleted").collect();
         assert_eq!(deleted.iter().map(|(_, post, _)| *post).collect::<Vec<_>>(), [reply, restored]);
         for (_, _, data) in deleted {
-            assert!(data["post"]["author"].is_null() && data["post"]["editedBy"].is_null(), "{data}");
+            assert!(
+                data["post"]["author"].is_null() && data["post"]["editedBy"].is_null(),
+                "{data}"
+            );
         }
         let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({reply}, {restored})");
         assert_eq!(demo.query_value::<i64>(left.leak()).await, 0);
