@@ -425,6 +425,7 @@ mod tests {
         let not_options = [
             "forum-server",
             "x-forwarded-for",
+            "x-logging",
             "retry-after",
             "down-after-milliseconds",
             "cluster-node-timeout",
@@ -456,7 +457,8 @@ mod tests {
         let own = metrics::GAUGES.map(|(name, _)| name);
         let known = library.chain(own).chain([READS, DROPPED_LINES]).collect();
         assert_eq!(&names(RULES) | &names(DASHBOARD), known);
-        let known_names = &known | &BTreeSet::from(["forum_api_events"]); // a table
+        let tables = BTreeSet::from(["forum_api_audit_log", "forum_api_events"]);
+        let known_names = &known | &tables;
         assert!(names(OPERATING).is_subset(&known_names));
         let alerts = RULES.lines().filter_map(|line| line.split_once("alert: "));
         for (_, alert) in alerts {
