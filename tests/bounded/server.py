@@ -14,6 +14,16 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import apsw
 
 PASSWORD = "correct horse battery"
+# Seconds for which a measurement waits for the end of connections.
+END_TIMEOUT = 2.0
+
+
+def status(path: Path) -> list[str]:
+    """Returns the fields of the status of a process after its name. If it has ended, there are none."""
+    try:
+        return path.read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 class Database:
@@ -32,6 +42,7 @@ class Database:
             self.run("ALTER SYSTEM SET max_parallel_workers_per_gather = 0")
             self.run("SELECT pg_reload_conf()")
             self.run(f"CREATE DATABASE {self.name}")
+            self.postmaster = self.run("SELECT pg_read_file('postmaster.pid')")[0][0]
             self.url = urlunsplit(server._replace(path=f"/{self.name}"))
 
     def run(self, *statements: str) -> list[list[str]]:
@@ -79,14 +90,25 @@ class Database:
                 continue
         return found
 
-    def ended_time(self) -> float:
-        """Returns the CPU time in milliseconds of all processes of Postgres that have ended."""
+    def children(self) -> set[str]:
+        """Returns the processes of Postgres, with those that have ended but whose CPU time was not added yet."""
+        if self.kind == "sqlite":
+            return set()
+        found = {path.parent.name: status(path) for path in Path("/proc").glob("[0-9]*/stat")}
+        return {process for process, fields in found.items() if fields and fields[1] == self.postmaster}
+
+    def ended_time(self, present: set[str]) -> float:
+        """Returns the CPU time in milliseconds of all processes of Postgres that have ended. Waits for the end of those that are
+        not `present`, because a connection ends later than its client."""
         if self.kind == "sqlite":
             return 0.0
-        process = self.run("SELECT pg_read_file('postmaster.pid')")[0][0]
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        # Fields 16 and 17 of proc_pid_stat(5): the text ends after field 2.
-        return sum(map(int, fields[13:15])) * 1_000 / os.sysconf("SC_CLK_TCK")
+        began = time.monotonic()
+        # The server can open further connections.
+        while not self.children() <= present and time.monotonic() - began < END_TIMEOUT:
+            time.sleep(0.01)
+        # Fields 16 and 17 of proc_pid_stat(5), of which the third is the first one here.
+        ticks = status(Path(f"/proc/{self.postmaster}/stat"))[13:15]
+        return sum(map(int, ticks)) * 1_000 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
