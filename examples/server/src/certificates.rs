@@ -96,13 +96,14 @@ fn tls_hosts(url: &str) -> Vec<TlsHost> {
         "rediss" | "rediss+cluster" => (ServerKind::Redis, 6379),
         _ => return Vec::new(),
     };
-    // As the drivers find the host.
+    let end = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
+    // The drivers end the credentials at different places.
     let after_credentials = match kind {
         ServerKind::Postgres => rest.split_once('@'),
-        ServerKind::Redis => rest.rsplit_once('@'),
+        ServerKind::Redis => rest.get(..end(rest)).and_then(|rest| rest.rsplit_once('@')),
     };
     let address = after_credentials.map_or(rest, |(_, address)| address);
-    let hosts = address.split(['/', '?']).next().unwrap_or_default().split(',');
+    let hosts = address.get(..end(address)).unwrap_or_default().split(',');
     // A directory of a Unix-domain socket begins with an encoded slash.
     let names = hosts.filter(|host| !host.is_empty() && !host.starts_with('%'));
     let host = |text: &str| {
@@ -285,6 +286,7 @@ mod tests {
             ("redis://h", &[]),
             ("rediss://:p@h/0", &["h:6379"]),
             ("rediss://h?protocol=resp3", &["h:6379"]),
+            ("rediss://:p@h/0?name=a@b", &["h:6379"]),
             ("rediss+sentinel://h,i:1/board", &["h:26379", "i:1"]),
         ] {
             assert_eq!(hosts(url), expected, "{url}");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use forum_api::host::{
     BackendError, BackendResult, BoardError, BoardResult, OrInternal, RequestInfo,
 };
 use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::Clock;
 use forum_api::store::{ErasedMember, ErasureStatement};
 use forum_api::webhook::Event;
 use rusqlite::OpenFlags;
@@ -92,15 +93,13 @@ impl ReferenceBoard {
         }
         let responses_before = self.erase_responses(&erased).await?;
         let events_up_to = self.erase_events(&erased).await?;
-        let now = self.clock.now();
-        let meta = RequestInfo::background(now).event(now)?;
         let last = LastStep {
             erased,
             member,
             with_posts,
             responses_before,
             events_up_to,
-            event: Event::member_erased(meta, &UserId::from(member)),
+            clock: self.clock.clone(),
             entry,
         };
         self.database.write_without_timeout(move |tx| Box::pin(last.clone().run(tx))).await
@@ -312,7 +311,7 @@ struct LastStep {
     responses_before: Timestamp,
     /// Events up to this number do not contain the member.
     events_up_to: i64,
-    event: Event,
+    clock: Arc<dyn Clock>,
     entry: AuditEntry,
 }
 
@@ -320,6 +319,7 @@ impl LastStep {
     async fn run(self, tx: &Transaction<'_>) -> BoardResult<()> {
         let Self { erased, member, with_posts, responses_before, mut events_up_to, .. } = self;
         locks::board(tx).await?;
+        let now = self.clock.now();
         let name = check_erasable(tx, member, with_posts).await?;
         execute_all(tx, erased.statements_since(responses_before)).await?;
         loop {
@@ -341,7 +341,9 @@ impl LastStep {
         for statement in AUDIT_LOG {
             tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
         }
-        tx.execute_texts(Event::INSERT_SQL, &self.event.insert_parameters()).await?;
+        let meta = RequestInfo::background(now).event(now)?;
+        let event = Event::member_erased(meta, &UserId::from(member));
+        tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
         tx.execute_texts(AuditEntry::INSERT_SQL, &self.entry.insert_parameters(1)).await?;
         Ok(())
     }

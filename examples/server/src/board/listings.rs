@@ -173,7 +173,7 @@ pub async fn posts(
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
-        WHERE state = ?1 AND state <> 'visible' AND post.id < ?2
+        WHERE state = ?1 AND state <> 'visible' AND NOT erased AND post.id < ?2
         ORDER BY post.id DESC LIMIT ?3";
     let parameters = bind![state.as_str(), before, rows];
     connection

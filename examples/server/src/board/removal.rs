@@ -189,7 +189,7 @@ async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResul
             AND update_waits AND published AND NOT withdrawn";
     const EMPTY: &str = "
         UPDATE post SET
-            author_id = NULL, edited_by = NULL, edit_reason = NULL, body = '', body_html = '', body_words = ''
+            erased = TRUE, author_id = NULL, edited_by = NULL, edit_reason = NULL, body = '', body_html = '', body_words = ''
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     locks::posts(tx, replies).await?;
     let ids = json(replies)?;

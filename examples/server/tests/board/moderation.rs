@@ -274,7 +274,8 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let thread = HiddenThread::new().await;
         let demo = &thread.demo;
         let [reply, restored] = [thread.reply().await, thread.reply().await];
-        thread.edit("bob", reply, body("That one.")).await;
+        let edit = json!({ "body": "That one.", "reason": "wrong one" });
+        thread.edit("bob", reply, edit).await;
         if awaits_approval {
             thread.edit("newbie", thread.first, json!({ "title": "Pots" })).await;
         } else {
@@ -299,8 +300,10 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let topics: Vec<_> = thread.events().await.into_iter().map(|(topic, ..)| topic).collect();
         assert_eq!(topics, ["member.erased"]);
         let texts = "
-            SELECT count(*) AS value FROM post WHERE body IN ('This one.', 'That one.')";
-        assert_eq!(demo.query_value::<i64>(texts).await, 0);
+            SELECT body || body_html || body_words || coalesce(edit_reason, '') AS value FROM post WHERE erased";
+        assert_eq!(demo.query_values::<String>(texts).await, ["", ""]);
+        let unknown = demo.restore(reply).await.unwrap_err();
+        assert!(matches!(unknown, BoardError::NotFound(_)), "{unknown}");
 
         if awaits_approval {
             demo.approve(thread.first).await.unwrap();
@@ -311,10 +314,9 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let deleted: Vec<_> = events.iter().filter(|(topic, ..)| topic == "post.deleted").collect();
         assert_eq!(deleted.iter().map(|(_, post, _)| *post).collect::<Vec<_>>(), [reply, restored]);
         for (_, _, data) in deleted {
-            assert!(
-                data["post"]["author"].is_null() && data["post"]["editedBy"].is_null(),
-                "{data}"
-            );
+            let [author, editor, text] =
+                ["author", "editedBy", "body"].map(|name| &data["post"][name]);
+            assert!(author.is_null() && editor.is_null() && text.is_null(), "{data}");
         }
         let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({reply}, {restored})");
         assert_eq!(demo.query_value::<i64>(left.leak()).await, 0);

@@ -347,13 +347,13 @@ async fn the_largest_texts_are_indexed() {
         ("x ".repeat(26_000), "x ".repeat(450_000)),
     ] {
         let new = json!({ "title": title.trim_end(), "body": text.trim_end() });
-        // On a busy machine, a command can exceed its time limit: then it has no effect, and can run again.
-        let (status, thread) = loop {
-            let sent = demo.post("alice", &threads, new.clone()).await;
-            if sent.0 != 503 {
-                break sent;
+        let (mut status, mut thread) = demo.post("alice", &threads, new.clone()).await;
+        // On a busy machine, a command can exceed its time limit: then it has no effect.
+        for _ in 0..4 {
+            if status == 503 {
+                (status, thread) = demo.post("alice", &threads, new.clone()).await;
             }
-        };
+        }
         assert_eq!(status, 201, "{thread}");
     }
 }

@@ -171,7 +171,7 @@ impl PostsOfMember {
             locks::posts(tx, &posts).await?;
             let rules = BoardRules::load(tx).await?;
             for post in posts {
-                if let Some(item) = PostRow::load(tx, post).await? {
+                if let Some(item) = PostRow::load(tx, post).await?.filter(|item| !item.erased) {
                     let is_changed = match self.change {
                         StateChange::Delete => delete_locked(tx, events, item, &rules).await?,
                         StateChange::Restore => restore_locked(tx, events, item, &rules).await?,
@@ -242,7 +242,7 @@ async fn delete_locked(
 async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
     LockTarget::Post(PostTarget { thread: None, post }).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
-    PostRow::load(tx, post).await?.ok_or_else(absent)
+    PostRow::load(tx, post).await?.filter(|item| !item.erased).ok_or_else(absent)
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {

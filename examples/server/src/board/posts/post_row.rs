@@ -32,6 +32,8 @@ pub struct PostRow {
     edit_waits: bool,
     /// True if the reply was changed while its thread was hidden, and the events were not sent.
     update_waits: bool,
+    /// True if only the event of the deletion is left to do: the reply was removed with its author.
+    pub erased: bool,
     /// True if the thread was changed while it awaited approval, without an event.
     thread_update_waits: bool,
     thread_state: ContentState,
@@ -46,7 +48,7 @@ impl PostRow {
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
         post.state AS post_state, post.state_before, post.published, post.withdrawn, post.edit_waits,
-        post.update_waits, thread.update_waits AS thread_update_waits,
+        post.update_waits, post.erased, thread.update_waits AS thread_update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
@@ -72,6 +74,7 @@ impl PostRow {
             withdrawn: row.value("withdrawn")?,
             edit_waits: row.value("edit_waits")?,
             update_waits: row.value("update_waits")?,
+            erased: row.value("erased")?,
             thread_update_waits: row.value("thread_update_waits")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,

@@ -43,7 +43,7 @@ async fn publish_next(
     const REMOVE_ERASED: &str = "
         DELETE FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
-            AND state = 'deleted' AND author_id IS NULL AND body = ''";
+            AND erased";
     const MARK: &str = "
         INSERT INTO thread_publication (thread_id) VALUES (?1)
         ON CONFLICT (thread_id) DO UPDATE SET batches = thread_publication.batches + 1";

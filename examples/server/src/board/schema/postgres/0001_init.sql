@@ -152,6 +152,8 @@ CREATE TABLE post (
     edit_waits BOOLEAN NOT NULL DEFAULT FALSE,
     -- Whether the reply was changed while its thread was hidden: its events follow when the thread is visible.
     update_waits BOOLEAN NOT NULL DEFAULT FALSE,
+    -- Whether the reply was removed with its author. The row has no texts, and stays for the event of the deletion.
+    erased BOOLEAN NOT NULL DEFAULT FALSE,
     -- Post of the same thread to which this post replies; its row can be removed.
     in_reply_to BIGINT,
     body TEXT NOT NULL,

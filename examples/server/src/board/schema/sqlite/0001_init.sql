@@ -163,6 +163,8 @@ CREATE TABLE post (
     edit_waits INTEGER NOT NULL DEFAULT FALSE,
     -- Whether the reply was changed while its thread was hidden: its events follow when the thread is visible.
     update_waits INTEGER NOT NULL DEFAULT FALSE,
+    -- Whether the reply was removed with its author. The row has no texts, and stays for the event of the deletion.
+    erased INTEGER NOT NULL DEFAULT FALSE,
     -- Post of the same thread to which this post replies; its row can be removed.
     in_reply_to INTEGER,
     -- The texts follow the short columns, so that SQLite finds those on the first page of a long row.
