@@ -38,7 +38,7 @@ impl BatchKind {
     pub const ALL: [Self; 3] = [Self::Recount, Self::Events, Self::Votes];
 
     /// Returns a query of whether anything is left to do.
-    const fn find(self) -> &'static str {
+    const fn is_left_query(self) -> &'static str {
         match self {
             Self::Recount => "SELECT EXISTS (SELECT 1 FROM thread_recount) AS is_left",
             Self::Events => "SELECT EXISTS (SELECT 1 FROM thread_publication) AS is_left",
@@ -52,7 +52,9 @@ impl ReferenceBoard {
     pub async fn run_batch(&self, kind: BatchKind) -> BoardResult<bool> {
         let is_left = self
             .read_short(move |connection| {
-                Box::pin(connection.one(kind.find(), &[], |row| row.value::<bool>("is_left")))
+                Box::pin(
+                    connection.one(kind.is_left_query(), &[], |row| row.value::<bool>("is_left")),
+                )
             })
             .await?;
         if !is_left {

@@ -125,13 +125,14 @@ impl RestoreCommand {
             )));
         }
         let is_replaced = files.database.exists();
-        self.confirm.ask(&if is_replaced {
+        let description = if is_replaced {
             format!(
                 "This replaces the database \"{shown}\" with the backup \"{backup}\": all changes since the backup are lost."
             )
         } else {
             format!("This creates the database \"{shown}\" from the backup \"{backup}\".")
-        })?;
+        };
+        self.confirm.ask(&description)?;
         let _lock = DatabaseLock::exclusive(url)?;
         let old = lock(&files.database)?;
         files.remove_copy().map_err(failed)?;
