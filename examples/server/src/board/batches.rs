@@ -38,7 +38,7 @@ impl BatchKind {
     pub const ALL: [Self; 3] = [Self::Recount, Self::Events, Self::Votes];
 
     /// Returns a query of whether anything is left to do.
-    const fn query_of_rest(self) -> &'static str {
+    const fn remaining_query(self) -> &'static str {
         match self {
             Self::Recount => "SELECT EXISTS (SELECT 1 FROM thread_recount) AS is_left",
             Self::Events => "SELECT EXISTS (SELECT 1 FROM thread_publication) AS is_left",
@@ -53,7 +53,7 @@ impl ReferenceBoard {
         let is_left = self
             .read_short(move |connection| {
                 Box::pin(
-                    connection.one(kind.query_of_rest(), &[], |row| row.value::<bool>("is_left")),
+                    connection.one(kind.remaining_query(), &[], |row| row.value::<bool>("is_left")),
                 )
             })
             .await?;

@@ -2,8 +2,6 @@
 //! all counters are right, so that an erasure that ended between two batches can be repeated. What is left to the transaction
 //! that removes the account are the rows that were written meanwhile.
 
-use std::collections::HashSet;
-
 use forum_api::host::{BoardError, BoardResult};
 
 use super::db::{Transaction, bind, json};
@@ -183,30 +181,23 @@ async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResul
     const IS_RESTORED: &str = "
         SELECT 1 FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND state <> 'deleted' LIMIT 1";
-    const FIND_WAITING: &str = "
-        SELECT id FROM post
-        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
-            AND update_waits AND published AND NOT withdrawn";
-    const EMPTY: &str = "
+    const EMPTY_WAITING: &str = "
         UPDATE post SET
             erased = TRUE, author_id = NULL, edited_by = NULL, edit_reason = NULL, body = '', body_html = '', body_words = ''
-        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
+            AND update_waits AND published AND NOT withdrawn";
+    const REMOVE_OTHERS: &str = "
+        DELETE FROM post
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND NOT erased";
     locks::posts(tx, replies).await?;
     let ids = json(replies)?;
     if tx.any(IS_RESTORED, bind![ids]).await? {
         return Err(restored_meanwhile());
     }
-    let waiting: Vec<i64> = tx.all(FIND_WAITING, bind![ids], |row| row.value("id")).await?;
-    if waiting.is_empty() {
-        return remove_posts(tx, replies).await;
+    for statement in [FORGET_RATERS, EMPTY_WAITING, REMOVE_OTHERS] {
+        tx.execute(statement, bind![ids]).await?;
     }
-    let emptied = json(&waiting)?;
-    for statement in [FORGET_RATERS, EMPTY] {
-        tx.execute(statement, bind![emptied]).await?;
-    }
-    let waiting = HashSet::<_>::from_iter(waiting);
-    let others: Vec<_> = replies.iter().copied().filter(|id| !waiting.contains(id)).collect();
-    remove_posts(tx, &others).await
+    Ok(())
 }
 
 /// Removes the raters of posts before the posts are removed, because their ratings would become ratings without a post.

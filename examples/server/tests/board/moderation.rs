@@ -161,7 +161,7 @@ async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {
     assert_eq!(topics(&demo).await, ["post.updated"]);
 }
 
-/// A thread with a reply by bob, both as a receiver of events knows them.
+/// A visible thread, which the tests hide. Its author is a member whose edits await approval.
 struct HiddenThread {
     demo: Demo,
     posts: String,

@@ -189,16 +189,13 @@ struct HiddenChanges {
     votes_wait: bool,
 }
 
-/// Records the events of the changes to the poll of a thread while it was hidden, after the events of `item`, its first post.
-/// Does nothing unless the thread is visible now. If receivers do not know the thread, there are no events.
+/// Records the events of the changes to the poll of a thread while it was hidden. `item` is the first post of the thread, which
+/// is visible now. If receivers do not know the thread, there are no events.
 pub async fn publish(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
     item: &PostRow,
 ) -> BoardResult<()> {
-    if !item.first || item.state != ContentState::Visible {
-        return Ok(());
-    }
     let find = "SELECT update_waits, votes_wait FROM poll WHERE thread_id = ?1 AND (update_waits OR votes_wait)";
     let changes = tx
         .first(find, bind![item.thread], |row| {

@@ -28,13 +28,17 @@ pub async fn approve(
     publish_waiting(tx, events, &item).await
 }
 
-/// Records the events of the changes to the replies and to the poll of a thread while it was hidden.
+/// Records the events of the changes to the replies and to the poll of a thread while it was hidden, after the events of
+/// `item`, its first post. Does nothing unless the thread is visible now.
 async fn publish_waiting(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
     item: &PostRow,
 ) -> BoardResult<()> {
-    waiting_replies::publish(tx, events, item).await?;
+    if !item.first || item.state != ContentState::Visible {
+        return Ok(());
+    }
+    waiting_replies::publish(tx, events, item.thread).await?;
     polls::publish(tx, events, item).await
 }
 
@@ -171,7 +175,7 @@ impl PostsOfMember {
             locks::posts(tx, &posts).await?;
             let rules = BoardRules::load(tx).await?;
             for post in posts {
-                if let Some(item) = PostRow::load(tx, post).await?.filter(|item| !item.erased) {
+                if let Some(item) = PostRow::load(tx, post).await? {
                     let is_changed = match self.change {
                         StateChange::Delete => delete_locked(tx, events, item, &rules).await?,
                         StateChange::Restore => restore_locked(tx, events, item, &rules).await?,
@@ -242,7 +246,7 @@ async fn delete_locked(
 async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
     LockTarget::Post(PostTarget { thread: None, post }).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
-    PostRow::load(tx, post).await?.filter(|item| !item.erased).ok_or_else(absent)
+    PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {

@@ -32,8 +32,6 @@ pub struct PostRow {
     edit_waits: bool,
     /// True if the reply was changed while its thread was hidden, and the events were not sent.
     update_waits: bool,
-    /// True if only the event of the deletion is left to do: the reply was removed with its author.
-    pub erased: bool,
     /// True if the thread was changed while it awaited approval, without an event.
     thread_update_waits: bool,
     thread_state: ContentState,
@@ -48,15 +46,17 @@ impl PostRow {
     pub const COLUMNS: &str = "
         thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
         post.state AS post_state, post.state_before, post.published, post.withdrawn, post.edit_waits,
-        post.update_waits, post.erased, thread.update_waits AS thread_update_waits,
+        post.update_waits, thread.update_waits AS thread_update_waits,
         thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
         post.author_id AS post_author_id";
 
+    /// Loads a post. Returns `None` if it does not exist, or was removed with its author and its row stays for the event of its
+    /// deletion.
     pub async fn load(connection: &Connection<'_>, post: i64) -> BoardResult<Option<Self>> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             let columns = PostRow::COLUMNS;
             format!(
-                "SELECT {columns} FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = ?1"
+                "SELECT {columns} FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = ?1 AND NOT post.erased"
             )
         });
         connection.first(&QUERY, bind![post], Self::read).await
@@ -74,7 +74,6 @@ impl PostRow {
             withdrawn: row.value("withdrawn")?,
             edit_waits: row.value("edit_waits")?,
             update_waits: row.value("update_waits")?,
-            erased: row.value("erased")?,
             thread_update_waits: row.value("thread_update_waits")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
@@ -149,16 +148,9 @@ impl PostRow {
             return Ok(());
         }
         self.record_missing(tx, events).await?;
-        tx.execute(PUBLISH, bind![json(&[self.post])?]).await?;
-        self.update_waits = false;
-        match self.state {
-            ContentState::Visible => {
-                self.published = true;
-                self.withdrawn = false;
-                self.edit_waits = false;
-            }
-            ContentState::Deleted => self.withdrawn = self.published,
-            _ => {}
+        tx.execute(MARK_SENT, bind![json(&[self.post])?]).await?;
+        if let Some(changed) = Self::load(tx, self.post).await? {
+            *self = changed;
         }
         Ok(())
     }
@@ -291,7 +283,7 @@ impl PostRow {
 }
 
 /// Marks that the missing events of replies were sent.
-pub const PUBLISH: &str = "
+pub const MARK_SENT: &str = "
     UPDATE post SET
         update_waits = FALSE, published = published OR state = 'visible',
         withdrawn = CASE state WHEN 'visible' THEN FALSE WHEN 'deleted' THEN published ELSE withdrawn END,

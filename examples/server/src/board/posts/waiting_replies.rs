@@ -4,31 +4,19 @@
 use std::sync::LazyLock;
 
 use forum_api::host::BoardResult;
-use forum_api::model::ContentState;
 
-use super::post_row::{PUBLISH, PostRow};
+use super::post_row::{MARK_SENT, PostRow};
 use crate::board::db::{Transaction, bind, json};
 use crate::board::events::EventRecorder;
 
 /// Number of events from which a transaction leaves the events of further replies to batches.
 const MAX_EVENTS: usize = 20;
 
-/// Records the first events of the changed replies of a thread after the events of `item`, its first post, and leaves the
-/// others to batches. Does nothing unless the thread is visible now.
-pub async fn publish(
-    tx: &Transaction<'_>,
-    events: &mut EventRecorder,
-    item: &PostRow,
-) -> BoardResult<()> {
-    if !item.first || item.state != ContentState::Visible {
-        return Ok(());
-    }
-    publish_next(tx, events, item.thread).await
-}
+const UNMARK: &str = "DELETE FROM thread_publication WHERE thread_id = ?1";
 
-/// Records the next events of the changed replies of a visible thread. Marks the thread if there are more, and otherwise removes
-/// the mark. Also removes the replies of erased members, which stayed for these events.
-async fn publish_next(
+/// Records the next events of the changed replies of a visible thread. Marks the thread for [`run_batch`] if there are more, and
+/// otherwise removes the mark. Also removes the replies of erased members, whose rows stayed for these events.
+pub async fn publish(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
     thread: i64,
@@ -42,8 +30,7 @@ async fn publish_next(
     });
     const REMOVE_ERASED: &str = "
         DELETE FROM post
-        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
-            AND erased";
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND erased";
     const MARK: &str = "
         INSERT INTO thread_publication (thread_id) VALUES (?1)
         ON CONFLICT (thread_id) DO UPDATE SET batches = thread_publication.batches + 1";
@@ -59,14 +46,12 @@ async fn publish_next(
     }
     if !ids.is_empty() {
         let ids = json(&ids)?;
-        for statement in [PUBLISH, REMOVE_ERASED] {
+        for statement in [MARK_SENT, REMOVE_ERASED] {
             tx.execute(statement, bind![ids]).await?;
         }
     }
     tx.execute(if are_left { MARK } else { UNMARK }, bind![thread]).await.map(drop)
 }
-
-const UNMARK: &str = "DELETE FROM thread_publication WHERE thread_id = ?1";
 
 /// Returns the marked thread with the fewest batches; `None` if no thread is marked.
 pub async fn marked_thread(tx: &Transaction<'_>) -> BoardResult<Option<i64>> {
@@ -83,7 +68,7 @@ pub async fn run_batch(
 ) -> BoardResult<()> {
     let is_visible = "SELECT 1 FROM thread WHERE id = ?1 AND state = 'visible'";
     if tx.any(is_visible, bind![thread]).await? {
-        return publish_next(tx, events, thread).await;
+        return publish(tx, events, thread).await;
     }
     tx.execute(UNMARK, bind![thread]).await.map(drop)
 }
