@@ -74,7 +74,7 @@ const SEARCHES: [&str; 37] = [
 
 #[tokio::test]
 async fn statements_search_indexes() {
-    thread_log::record();
+    let _statements = thread_log::record_statements();
     let factory = RecordedFactory::default();
     let report = run_all(&factory).await;
     assert_eq!(report.failed().count(), 0);

@@ -3,12 +3,19 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tracing::Level;
+use tracing::subscriber::Interest;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::dynamic_filter_fn;
+use tracing_subscriber::prelude::*;
 
 thread_local! {
     static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Number of [`StatementLog`]s.
+static STATEMENT_LOGS: AtomicUsize = AtomicUsize::new(0);
 
 struct ThreadLines;
 
@@ -22,17 +29,26 @@ impl Write for ThreadLines {
     }
 }
 
-/// Starts to record the lines of each thread, at every level, and discards the recorded lines of the current thread.
-///
-/// Starts to record the lines of each thread, at every level.
+/// Starts to record the lines of each thread, at every level, except for the statements of the databases: their lines take
+/// a large part of the time of other tests.
 ///
 /// The subscriber is global, because with a subscriber for each test the result depends on which thread logs first.
 pub fn start() {
     static SUBSCRIBER: Once = Once::new();
     SUBSCRIBER.call_once(|| {
-        let lines = tracing_subscriber::fmt().with_writer(|| ThreadLines);
-        lines.with_max_level(Level::TRACE).with_ansi(false).init();
+        let filter = dynamic_filter_fn(|metadata, _| {
+            !is_of_statement(metadata) || STATEMENT_LOGS.load(Ordering::Relaxed) > 0
+        });
+        let without_statements = filter.with_callsite_filter(|metadata| {
+            if is_of_statement(metadata) { Interest::sometimes() } else { Interest::always() }
+        });
+        let lines = tracing_subscriber::fmt::layer().with_writer(|| ThreadLines).with_ansi(false);
+        tracing_subscriber::registry().with(lines.with_filter(without_statements)).init();
     });
+}
+
+fn is_of_statement(metadata: &Metadata<'_>) -> bool {
+    *metadata.level() == Level::TRACE && metadata.target().starts_with("forum_api::store::")
 }
 
 /// Starts to record, and discards the recorded lines of the current thread.
@@ -41,10 +57,31 @@ pub fn record() {
     LINES.take();
 }
 
+/// While it exists, the lines of statements are recorded as well.
+#[derive(Debug)]
+#[must_use]
+pub struct StatementLog(());
+
+impl Drop for StatementLog {
+    fn drop(&mut self) {
+        STATEMENT_LOGS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Starts to record, also the statements of databases that are opened while the result exists. Discards the recorded lines
+/// of the current thread.
+pub fn record_statements() -> StatementLog {
+    STATEMENT_LOGS.fetch_add(1, Ordering::Relaxed);
+    record();
+    StatementLog(())
+}
+
 /// Returns the recorded lines of the current thread.
 pub fn text() -> String {
     LINES.with_borrow(|lines| String::from_utf8_lossy(lines).into_owned())
 }
+
+/// Takes the recorded lines of the current thread.
 pub fn take() -> String {
     String::from_utf8(LINES.take()).unwrap()
 }

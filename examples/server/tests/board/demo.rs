@@ -91,6 +91,21 @@ impl Demo {
         self.storage.pool()
     }
 
+    /// Counts the statements of the database from now on, and limits the number of connections. Panics if the board is in
+    /// SQLite.
+    pub async fn track_statements(&self, connections: usize) {
+        let track = "
+            CREATE EXTENSION pg_stat_statements;
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database());
+            END $$";
+        let pool = self.pool();
+        pool.get().await.unwrap().batch_execute(track).await.unwrap();
+        // Open connections have the earlier setting.
+        pool.resize(0);
+        pool.resize(connections);
+    }
+
     /// Returns a client with a token of this member with all scopes.
     pub async fn as_member(&self, name: &str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())

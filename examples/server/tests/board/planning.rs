@@ -214,7 +214,7 @@ impl RequestSender {
     async fn new() -> Self {
         let demo = Demo::in_postgres().await;
         demo.set(settings::POST_INTERVAL.key, "0").await;
-        demo.sql("CREATE EXTENSION pg_stat_statements").await;
+        demo.track_statements(16).await;
         let board = Arc::new(demo.board.clone());
         let stores = board.database.stores();
         let api = api_of(board, stores, ApiSettings::default(), &demo.clock);
@@ -262,7 +262,7 @@ impl RequestSender {
         }
     }
 
-    /// Returns the number of statements since the creation of the database. No request waits for a rollback.
+    /// Returns the number of statements of the sender's requests. No request waits for a rollback.
     async fn count_statements(&self) -> i64 {
         let count = "
             SELECT CAST(sum(calls) AS BIGINT) FROM pg_stat_statements JOIN pg_database ON oid = dbid

@@ -64,7 +64,7 @@ const SEARCHES: [&str; 12] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_search_indexes() {
-    thread_log::record();
+    let _statements = thread_log::record_statements();
     let factory = RecordedFactory::default();
     let report = run_all(&factory).await;
     assert_eq!(report.failed().count(), 0);
