@@ -13,7 +13,7 @@ use super::error::Result;
 use super::{DatabasePath, DatabaseSettings, reader};
 
 /// Timeout of the wait for the writes of another connection.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of cached prepared statements of a connection.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
@@ -149,7 +149,7 @@ mod tests {
             ("mmap_size", 0x7fff_0000, 0x7fff_0000),
             ("journal_size_limit", 4 << 20, 4 << 20),
             ("cache_size", -123, -123),
-            ("busy_timeout", 5_000, 5_000),
+            ("busy_timeout", 10_000, 10_000),
             ("query_only", 0, 1),
             ("temp_store", 2, 0),
             ("wal_autocheckpoint", 0, 1_000),

@@ -22,7 +22,7 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 /// full. The response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader
 /// threads and the size of the page cache.
 ///
-/// Several processes can use the same file. A write waits up to 5 s for the writes of another process, and then fails
+/// Several processes can use the same file. A write waits up to 10 s for the writes of another process, and then fails
 /// with [`OverloadedError`](crate::host::OverloadedError). A thread copies the write-ahead log into the file. The
 /// writer truncates the log when it exceeds 8 MiB, and for that waits up to 50 ms for running reads. A longer read
 /// transaction of another process does not delay writes, but the log grows until the transaction ends.
