@@ -16,10 +16,16 @@ pub(super) const STYLE_SHEET: &str = "/style.css";
 /// Path of the script below the base path. It is served without authentication, like the style sheet.
 pub(super) const SCRIPT: &str = "/script.js";
 
-/// Renders a page without navigation in the panel and without data, with the links of the header.
-pub(super) fn bare_document(settings: &PanelSettings, title: &str, text: &str) -> Markup {
+/// Renders a page without navigation in the panel and without data, with the links of the header and `user`, the
+/// visitor's part of the header.
+pub(super) fn bare_document(
+    settings: &PanelSettings,
+    user: Markup,
+    title: &str,
+    text: &str,
+) -> Markup {
     let body = html! {
-        header { (settings.frame().header("Panel", html! {})) }
+        header { (settings.frame().header("Panel", user)) }
         main.narrow id="main" {
             h1 { (title) }
             p { (text) }

@@ -166,7 +166,7 @@ impl PageContext {
 
     /// Renders the hidden field of the CSRF token.
     pub(super) fn csrf(&self) -> Markup {
-        html! { input type="hidden" name=(CSRF_FIELD) value=(csrf_token(&self.session)); }
+        csrf_field(&self.session)
     }
 
     /// Renders the hidden field of a new nonce, for forms that are executed once.
@@ -355,7 +355,7 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         header {
-            (settings.frame().header("Panel", signed_in(context)))
+            (settings.frame().header("Panel", signed_in(&context.panel, &context.session)))
             div.bar { nav aria-label="Areas" { ul { @for area in areas { (area_link(context, area)) } } } }
         }
         main id="main" tabindex="-1" {
@@ -377,13 +377,18 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     document(settings, title, body)
 }
 
-fn signed_in(context: &PageContext) -> Markup {
+fn csrf_field(session: &Session) -> Markup {
+    html! { input type="hidden" name=(CSRF_FIELD) value=(csrf_token(session)); }
+}
+
+/// Renders the name of the visitor, and the button that ends the session.
+pub(super) fn signed_in(panel: &PanelInner, session: &Session) -> Markup {
     html! {
         div.user {
-            span { span.as { "Signed in as " } strong { (context.session.username) } }
-            @if let Some(path) = context.panel.admin_auth.sign_out_path() {
+            span { span.as { "Signed in as " } strong { (session.username) } }
+            @if let Some(path) = panel.admin_auth.sign_out_path() {
                 form method="post" action=(path) {
-                    (context.csrf())
+                    (csrf_field(session))
                     button.quiet type="submit" { "Sign out" }
                 }
             }

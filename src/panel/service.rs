@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response};
+use maud::html;
 use tracing::Instrument;
 
 use super::access::{is_same_origin_form, parse_form};
 use super::builder::{Panel, PanelInner};
 use super::components::bare_document;
 use super::form::Form;
-use super::page_context::PageContext;
+use super::page_context::{PageContext, signed_in};
 use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, PanelRoute, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
-use crate::host::RequestId;
+use crate::host::{RequestId, Session};
 use crate::http_util::{RequestBody, ResponseBody, loggable_path, restore_uri};
 use crate::metrics::recorder;
 use crate::task::{catch_panic, spawn_and_join, timeout};
@@ -36,6 +37,14 @@ impl_service!(Panel, |service, request| {
     })
 });
 
+/// What is known about the visitor of a page.
+enum Visitor {
+    /// The visitor is not signed in, or the session was not read.
+    Unknown,
+    Member(Session),
+    Administrator(Arc<PageContext>),
+}
+
 impl PanelInner {
     async fn handle(
         self: Arc<Self>,
@@ -44,9 +53,8 @@ impl PanelInner {
         id: RequestId,
         route: Option<&'static str>,
     ) -> Response<ResponseBody> {
-        // Set once the visitor is known to be an administrator. The error page then has navigation.
-        let mut page_context = None;
-        let pipeline = self.run_pipeline(head, &mut body, &mut page_context);
+        let mut visitor = Visitor::Unknown;
+        let pipeline = self.run_pipeline(head, &mut body, &mut visitor);
         let limit = self.settings.request_timeout;
         let result = timeout(&*self.environment.runtime, limit, catch_panic(pipeline)).await;
         let timed_out = || {
@@ -56,10 +64,12 @@ impl PanelInner {
                 Err(PanelError::internal("the request timed out"))
             }
         };
-        // With navigation if the visitor is an administrator.
-        let document = |title: &str, text: &str| match &page_context {
-            Some(context) => context.error_document(title, text),
-            None => bare_document(&self.settings, title, text),
+        let document = |title: &str, text: &str| match &visitor {
+            Visitor::Unknown => bare_document(&self.settings, html! {}, title, text),
+            Visitor::Member(session) => {
+                bare_document(&self.settings, signed_in(&self, session), title, text)
+            }
+            Visitor::Administrator(context) => context.error_document(title, text),
         };
         let response = result
             .unwrap_or_else(timed_out)
@@ -81,7 +91,7 @@ impl PanelInner {
         self: &Arc<Self>,
         head: &Parts,
         body: &mut RequestBody,
-        page_context: &mut Option<Arc<PageContext>>,
+        visitor: &mut Visitor,
     ) -> PageResult {
         let below = self.path_below_base(head).ok_or(PanelError::NotFound)?;
         if let Some(asset) = PageResponse::asset(below, &self.style) {
@@ -95,6 +105,7 @@ impl PanelInner {
             return Ok(PageResponse::see_other(&sign_in));
         };
         if !session.is_admin {
+            *visitor = Visitor::Member(session);
             return Err(PanelError::NotFound);
         }
         if matches!(below, "" | "/") {
@@ -112,7 +123,7 @@ impl PanelInner {
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
             now: self.environment.clock.now(),
         });
-        *page_context = Some(Arc::clone(&context));
+        *visitor = Visitor::Administrator(Arc::clone(&context));
         let (route, _) = found.ok_or(PanelError::NotFound)?;
         let handler = match route.handler {
             RouteHandler::Get(handler) => return handler(&context).await,

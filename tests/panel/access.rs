@@ -106,6 +106,7 @@ async fn guests_and_members_have_no_access_to_the_panel() {
     let before = fixture.snapshot().await;
     let not_found = fixture.get_as("alice/1", "/panel/nothing").await.body;
     assert!(!not_found.contains("<nav"));
+    assert!(not_found.contains("Sign out"));
     let assert_not_found = |response: Response, path: &str| {
         assert_eq!(response.status, 404, "{path}");
         assert_eq!(response.body, not_found, "{path}");

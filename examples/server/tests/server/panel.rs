@@ -95,6 +95,9 @@ fn the_panel_is_hidden_from_members_who_are_not_administrators() {
     let hidden = page(&server, &session, "/panel/tokens");
     assert_eq!(hidden.status, 404);
     assert!(hidden.body.contains(r#"<a href="/">Back to the board</a>"#), "{hidden:?}");
+    assert!(hidden.body.contains("Sign out"), "{hidden:?}");
+    sign_out(&server, &session, &[]);
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 303);
 }
 
 #[test]
