@@ -208,13 +208,20 @@ async fn reconnect_loop(
     key: String,
     _guard: OwnedMutexGuard<()>,
 ) {
+    let mut logged = String::new();
     while let Some(connection) =
         connection.upgrade().filter(|connection| connection.is_unreachable())
     {
-        if connection.try_connect(&key).await.is_ok() {
+        let Err(error) = connection.try_connect(&key).await else {
             return tracing::info!("Redis recovered; rate limits are shared");
-        }
+        };
         drop(connection);
+        let error = ErrorChain(&error).to_string();
+        // An outage that begins with a closed connection can have another cause.
+        if error != logged {
+            tracing::warn!(error, "Redis is still unreachable");
+            logged = error;
+        }
         tokio::time::sleep(RECONNECT_INTERVAL).await;
     }
 }

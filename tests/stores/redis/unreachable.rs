@@ -15,6 +15,7 @@ use tokio::time::{self, Instant};
 use super::{BUDGET, charge, remaining, until};
 use crate::fixture::{at, lookup};
 use forum_test_support::redis::RedisServer;
+use forum_test_support::thread_log;
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 
@@ -51,6 +52,17 @@ async fn a_check_notices_a_loss_without_a_charge() {
     assert!(node.check().await);
     server.command(&["config", "set", "maxmemory", "1"]);
     assert!(!node.check().await, "a Redis that rejects writes");
+}
+
+#[tokio::test]
+async fn the_log_has_the_cause_of_a_refused_reconnection() {
+    thread_log::record();
+    let server = RedisServer::new();
+    let node = server.store().await;
+    server.command(&["config", "set", "requirepass", "another"]);
+    server.command(&["-a", "another", "client", "kill", "type", "normal"]);
+    assert!(!node.check().await);
+    until(|| thread_log::text().contains("Redis is still unreachable error=\"NOAUTH")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
