@@ -9,7 +9,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::{IntoResponse as _, Response};
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
-    IF_NONE_MATCH,
+    IF_NONE_MATCH, VARY,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::sync::OnceCell;
@@ -95,7 +95,8 @@ async fn accept_identity(mut request: Request) -> Request {
     request
 }
 
-/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request.
+/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request. A 304 has the
+/// `vary` of the response with a body, with which a cache replaces that of its copy.
 async fn distinguish_etags(mut request: Request, next: Next) -> Response {
     let headers = request.headers_mut();
     let condition = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
@@ -107,9 +108,13 @@ async fn distinguish_etags(mut request: Request, next: Next) -> Response {
         headers.insert(IF_NONE_MATCH, plain);
     }
     let mut response = next.run(request).await;
-    let is_of_compressed = response.headers().contains_key(CONTENT_ENCODING)
-        || has_compressed && response.status() == StatusCode::NOT_MODIFIED;
+    let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
+    let is_of_compressed =
+        response.headers().contains_key(CONTENT_ENCODING) || has_compressed && is_unchanged;
     let headers = response.headers_mut();
+    if is_unchanged {
+        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+    }
     let tag = headers.get(ETAG).filter(|_| is_of_compressed).and_then(|tag| tag.to_str().ok());
     let suffixed = tag
         .and_then(|tag| tag.strip_suffix('"'))
@@ -129,7 +134,6 @@ mod tests {
     use axum::response::Html;
     use axum::routing::get;
     use http::HeaderMap;
-    use http::header::VARY;
     use http::request::Builder;
     use tower::ServiceExt as _;
 
@@ -198,6 +202,7 @@ mod tests {
             let response = send(&router, request).await;
             assert_eq!(response.status(), 304);
             assert_eq!(response.headers()[ETAG], expected);
+            assert_eq!(response.headers()[VARY], "accept-encoding");
         }
     }
 
