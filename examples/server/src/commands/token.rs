@@ -213,6 +213,9 @@ fn parse_scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
     if text == "all" {
         return Ok(surface.scopes().collect());
     }
+    if text.split(',').any(|name| name.trim() == "all") {
+        return Err(invalid("`all` contains every scope; name no other one"));
+    }
     let scope = |name: &str| {
         Scopes::from(surface).parse(name.trim()).map_err(|_| {
             let known: Vec<_> = surface.scopes().map(|scope| scope.as_str()).collect();
