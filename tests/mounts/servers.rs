@@ -126,7 +126,7 @@ async fn api(
     let notes = Arc::new(Notes::default());
     let tag = Tag::new("notes", "Notes of this test.");
     let create = Operation::post("/x/notes", "createNote", Scope::POSTS_WRITE)
-        .tag(tag)
+        .tag(tag.clone())
         .summary("Stores a note.")
         .created(
             &notes,
