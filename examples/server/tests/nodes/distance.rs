@@ -23,27 +23,31 @@ const PHASE: Duration = Duration::from_secs(4);
 /// Maximum wait of a write of the near node in the thread in which the distant node writes.
 const SAME_THREAD: Duration = Duration::from_secs(2);
 
+/// Maximum wait of such a write while nothing fails: a transaction of the distant node holds the lock for one round trip. The
+/// first one of a process prepares its statements meanwhile, in a second round trip.
+const WITHOUT_FAILURE: Duration = Duration::from_millis(1200);
+
 /// Maximum wait of a write of the near node in another thread of the forum: the machine can be busy.
 const OTHER_THREAD: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_distant_node_delays_only_writes_in_its_thread_and_by_at_most_two_seconds() {
-    run_drill(|urls| run(urls, |_, _| ()));
+fn a_distant_node_delays_only_writes_in_its_thread_and_by_two_round_trips() {
+    run_drill(|urls| run(urls, WITHOUT_FAILURE, |_, _| ()));
 }
 
 #[test]
 fn a_stopped_node_delays_only_writes_in_its_thread_and_by_at_most_two_seconds() {
-    run_drill(|urls| run(urls, |cluster, _| cluster.servers[1].signal("STOP")));
+    run_drill(|urls| run(urls, SAME_THREAD, |cluster, _| cluster.servers[1].signal("STOP")));
 }
 
 #[test]
 fn a_node_with_a_cut_link_delays_only_writes_in_its_thread_and_by_at_most_two_seconds() {
-    run_drill(|urls| run(urls, |_, link| link.cut()));
+    run_drill(|urls| run(urls, SAME_THREAD, |_, link| link.cut()));
 }
 
 /// Four members write through a distant node in one thread, so that it holds the lock of the thread nearly all the time,
 /// and two through a near node, in the same thread and in another one. `fail` runs in the middle.
-async fn run(urls: BackendUrls, fail: impl FnOnce(&Cluster, &Link)) {
+async fn run(urls: BackendUrls, same_thread: Duration, fail: impl FnOnce(&Cluster, &Link)) {
     let mut cluster = Cluster::new(&urls, 1, 0, &["--token-budget", "1000000"]).await;
     let link = Link::new(cluster.postgres_address(), DELAY);
     cluster.add_server_behind(&link);
@@ -68,7 +72,7 @@ async fn run(urls: BackendUrls, fail: impl FnOnce(&Cluster, &Link)) {
     stop.store(true, Ordering::SeqCst);
     let [same, other] = [same.await.unwrap(), other.await.unwrap()];
     println!("longest wait in the same thread {same:?}, in another thread {other:?}");
-    assert!(same < SAME_THREAD && other < OTHER_THREAD, "{same:?}, {other:?}");
+    assert!(same < same_thread && other < OTHER_THREAD, "{same:?}, {other:?}");
     distant.iter().for_each(JoinHandle::abort);
     drop(cluster);
 }

@@ -7,6 +7,7 @@
 mod connection;
 mod database;
 mod dialects;
+mod known_statements;
 mod last_change;
 mod named_params;
 mod postgres;

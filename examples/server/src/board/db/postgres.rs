@@ -40,7 +40,8 @@
 //! A node can be far from Postgres, stop or be lost while it holds a lock. Its first flight begins the transaction, takes
 //! the locks and reads the caller; its last one writes the events and commits. A reply needs only these two flights: the
 //! first also reads all that the reply depends on, and the last also writes it ([`LastChange`](super::LastChange)). Its
-//! locks are therefore held for one round trip. Postgres ends a transaction that waits longer than 1.5 s for its next
+//! locks are therefore held for one round trip, once each of its statements has run in this process: a new connection
+//! prepares them before the transaction ([`KnownStatements`]). Postgres ends a transaction that waits longer than 1.5 s for its next
 //! statement. Only one write of each process at a time waits for the lock of a thread ([`ThreadTurns`]), so that a
 //! stopped process delays others by one transaction.
 //!
@@ -79,6 +80,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::error::SqlState;
 
+use super::known_statements::KnownStatements;
 use super::postgres_read::{ReadKind, share, until};
 use super::postgres_transaction::{
     Failure, Postgres, PostgresTransaction, RETRY_AFTER, Timeouts, TransactionKind,
@@ -143,6 +145,7 @@ pub struct PostgresDatabase {
     pub pool: Pool,
     pub replicas: Replicas,
     turns: Arc<ThreadTurns>,
+    statements: Arc<KnownStatements>,
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
 }
@@ -151,6 +154,7 @@ impl PostgresDatabase {
     pub fn new(pool: Pool) -> Self {
         Self {
             turns: Arc::default(),
+            statements: Arc::default(),
             writes: Arc::new(share(&pool, 2)),
             searches: Arc::new(share(&pool, 4)),
             replicas: Replicas::default(),
@@ -233,18 +237,21 @@ impl PostgresDatabase {
         }
     }
 
-    /// Runs `change` in one transaction of this kind, with further `settings`. The statements that begin the transaction
-    /// and the first ones of the change are sent together.
-    pub(super) async fn transaction<T>(
+    /// Runs `change` in one transaction of this kind, with further `settings`. A new connection first prepares the
+    /// [`KnownStatements`] of the change. The statements that begin the transaction and the first ones of the change are
+    /// sent together.
+    pub(super) async fn transaction<T, C: Change<T>>(
         &self,
         kind: TransactionKind,
         settings: &str,
-        change: impl Change<T>,
+        change: C,
         failure: &Failure,
     ) -> BoardResult<T> {
         let client = self.pool.get().await?;
+        let known = self.statements.of::<C>();
         let run = async {
-            let tx = PostgresTransaction::new(&client, kind, failure);
+            let tx = PostgresTransaction::new(&client, kind, failure, Some(&known));
+            tx.prepare().await?;
             let connection = Connection::postgres(Postgres::Transaction(&tx));
             let change_and_commit = async {
                 let done = change(&Transaction::of(connection)).await?;
@@ -252,6 +259,7 @@ impl PostgresDatabase {
                 Ok(done)
             };
             let (begun, done) = join(tx.begin(settings), change_and_commit).await;
+            self.statements.add::<C>(tx.take_added());
             begun?;
             done
         };

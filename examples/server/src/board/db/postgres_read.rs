@@ -90,7 +90,7 @@ impl ReadKind {
             Self::Snapshot | Self::Search => {
                 let failure = Failure::new();
                 let kind = if matches!(self, Self::Search) { SEARCH } else { SNAPSHOT };
-                let tx = PostgresTransaction::new(client, kind, &failure);
+                let tx = PostgresTransaction::new(client, kind, &failure, None);
                 let connection = Connection::postgres(Postgres::Transaction(&tx));
                 let (begun, found) = join(tx.begin(""), query(&connection)).await;
                 begun?;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::future::poll_fn;
+use std::mem;
 use std::ops::ControlFlow;
 use std::pin::pin;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{self, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use deadpool_postgres::Client;
 use forum_api::host::{BackendError, BackendResult, OverloadedError};
 use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::postgres::{self, PostgresError};
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, try_join_all};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
@@ -43,9 +44,13 @@ pub struct PostgresTransaction<'a> {
     client: &'a Client,
     kind: TransactionKind,
     failure: &'a Failure,
+    /// The statements that earlier transactions of the same change have run; `None` for a read.
+    known: Option<&'a [String]>,
+    /// Further statements of this transaction, unless it reads.
+    added: sync::Mutex<Vec<String>>,
     began: Instant,
     is_open: AtomicBool,
-    /// Locked while a statement is prepared and sent. Waiting statements get the lock in order.
+    /// Locked until a statement is prepared and sent. Waiting statements get the lock in order.
     turn: Mutex<()>,
 }
 
@@ -84,14 +89,39 @@ impl Timeouts {
 pub type Failure = OnceLock<SqlState>;
 
 impl<'a> PostgresTransaction<'a> {
-    pub fn new(client: &'a Client, kind: TransactionKind, failure: &'a Failure) -> Self {
+    pub fn new(
+        client: &'a Client,
+        kind: TransactionKind,
+        failure: &'a Failure,
+        known: Option<&'a [String]>,
+    ) -> Self {
         Self {
             client,
             kind,
             failure,
+            known,
+            added: sync::Mutex::default(),
             began: Instant::now(),
             is_open: AtomicBool::new(true),
             turn: Mutex::default(),
+        }
+    }
+
+    /// Prepares the known statements, in one round trip. Call it before [`begin`](Self::begin).
+    pub async fn prepare(&self) -> BackendResult<()> {
+        let known = self.known.unwrap_or_default();
+        let prepare = known.iter().map(|sql| self.client.prepare_cached(sql));
+        self.receive(try_join_all(prepare)).await.map(drop)
+    }
+
+    /// Takes the statements that the transaction has run and that were not known.
+    pub fn take_added(&self) -> Vec<String> {
+        mem::take(&mut self.added.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, sql: &str) {
+        if self.known.is_some_and(|known| !known.iter().any(|known| known == sql)) {
+            self.added.lock().unwrap_or_else(PoisonError::into_inner).push(sql.to_owned());
         }
     }
 
@@ -107,11 +137,12 @@ impl<'a> PostgresTransaction<'a> {
     pub async fn commit_with(&self, changes: &[LastChange<'_>]) -> BackendResult<()> {
         let _turn = self.turn.lock().await;
         let bound: Vec<_> = changes.iter().map(BoundChange::of).collect::<Result<_, _>>()?;
-        let mut statements = Vec::with_capacity(bound.len());
         for change in &bound {
             tracing::trace!(sql = %change.sql, "executing statement");
-            statements.push(self.receive(self.client.prepare_cached(&change.sql)).await?);
+            self.note(&change.sql);
         }
+        let prepare = bound.iter().map(|change| self.client.prepare_cached(&change.sql));
+        let statements = self.receive(try_join_all(prepare)).await?;
         if self.kind.max_duration.is_some_and(|most| self.began.elapsed() > most) {
             return Err(BackendError::new(OverloadedError::new(RETRY_AFTER)));
         }
@@ -142,20 +173,20 @@ impl<'a> PostgresTransaction<'a> {
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<Vec<Row>> {
         tracing::trace!(sql, "executing statement");
+        self.note(sql);
         self.receive(async {
-            let turn = self.turn.lock().await;
-            let statement = self.client.prepare_cached(sql).await?;
-            send(self.client.query(&statement, values), turn).await
+            let (turn, statement) = join(self.turn.lock(), self.client.prepare_cached(sql)).await;
+            send(self.client.query(&statement?, values), turn).await
         })
         .await
     }
 
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<u64> {
         tracing::trace!(sql, "executing statement");
+        self.note(sql);
         self.receive(async {
-            let turn = self.turn.lock().await;
-            let statement = self.client.prepare_cached(sql).await?;
-            send(self.client.execute(&statement, values), turn).await
+            let (turn, statement) = join(self.turn.lock(), self.client.prepare_cached(sql)).await;
+            send(self.client.execute(&statement?, values), turn).await
         })
         .await
     }

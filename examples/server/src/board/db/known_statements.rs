@@ -1,0 +1,53 @@
+//! The statements that the transactions of each change run.
+
+use std::any::type_name;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Maximum number of statements of a change.
+const MAX_STATEMENTS: usize = 64;
+
+/// The statements that earlier transactions of each change have run. A connection prepares them before the transaction
+/// begins: preparing one inside of it takes a round trip, during which the transaction holds its locks.
+#[derive(Debug, Default)]
+pub struct KnownStatements(RwLock<HashMap<&'static str, Arc<[String]>>>);
+
+impl KnownStatements {
+    /// Returns the statements of changes of the type `C`.
+    pub fn of<C>(&self) -> Arc<[String]> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(type_name::<C>()).cloned().unwrap_or_default()
+    }
+
+    /// Adds statements that a change of the type `C` has run. Ignores those beyond the maximum.
+    pub fn add<C>(&self, added: Vec<String>) {
+        if added.is_empty() {
+            return;
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let statements = known.entry(type_name::<C>()).or_default();
+        let mut all = statements.to_vec();
+        for statement in added {
+            if all.len() < MAX_STATEMENTS && !all.contains(&statement) {
+                all.push(statement);
+            }
+        }
+        *statements = all.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_has_its_statements_up_to_the_maximum() {
+        let known = KnownStatements::default();
+        known.add::<u8>(["SELECT 1", "SELECT 2", "SELECT 1"].map(String::from).into());
+        known.add::<u8>(vec!["SELECT 2".into()]);
+        assert_eq!(*known.of::<u8>(), ["SELECT 1", "SELECT 2"]);
+        assert!(known.of::<u16>().is_empty());
+        known.add::<u16>((0..100).map(|number| format!("SELECT {number}")).collect());
+        assert_eq!(known.of::<u16>().len(), MAX_STATEMENTS);
+    }
+}
