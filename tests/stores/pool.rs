@@ -314,7 +314,7 @@ async fn a_long_read_of_another_program_delays_no_write() {
         execute(&database, replace).await;
         slowest = slowest.max(start.elapsed());
     }
-    // A wait for the other program would take 5 s.
+    // A wait for the other program would take 10 s.
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     other.execute_batch("COMMIT").unwrap();
     let mut longest_cut = 0;

@@ -78,6 +78,11 @@ impl SqliteError {
         Cause::Late(OverloadedError::new(RETRY_AFTER)).into()
     }
 
+    /// Error of a write that was not run because another process holds the lock of the database.
+    pub(super) fn locked() -> Self {
+        Cause::Locked(OverloadedError::new(RETRY_AFTER)).into()
+    }
+
     /// Error of the operations of a transaction that SQLite has rolled back.
     pub(super) fn rolled_back() -> Self {
         Cause::RolledBack(OverloadedError::new(RETRY_AFTER)).into()
@@ -86,9 +91,7 @@ impl SqliteError {
     /// Error of a transaction that could not begin: none of its operations has run.
     pub(super) fn of_begin(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy) => {
-                Cause::Locked(OverloadedError::new(RETRY_AFTER)).into()
-            }
+            Some(ErrorCode::DatabaseBusy) => Self::locked(),
             _ => error.into(),
         }
     }

@@ -1,5 +1,6 @@
 //! Threads of a database and their queues.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -71,12 +72,13 @@ impl ThreadPool {
         let reads = (!readers.is_empty()).then_some(reads);
         let (writes, waiting) = channel();
         let checkpoint = Checkpoint::start(path, settings, &writer)?;
-        let running = start_writer(writer, waiting, readers, checkpoint)?;
+        let is_beginning = Arc::<AtomicBool>::default();
+        let running = start_writer(writer, waiting, readers, checkpoint, is_beginning.clone())?;
         let capacity = || Arc::new(Semaphore::new(settings.queue_capacity));
         let senders = JobSenders {
             reads,
             writes,
-            deadlines: start_deadlines()?,
+            deadlines: start_deadlines(is_beginning)?,
             turn_timeout: settings.turn_timeout,
             foreground: capacity(),
             background: capacity(),
@@ -144,9 +146,9 @@ impl JobSenders {
 
 /// Starts the thread that fails writes whose turn does not come in time. It ends some time after the senders are dropped;
 /// no other thread waits for it, because it has no connection.
-fn start_deadlines() -> Result<Sender<TurnDeadline>> {
+fn start_deadlines(is_beginning: Arc<AtomicBool>) -> Result<Sender<TurnDeadline>> {
     let (deadlines, waiting) = channel();
-    start("forum-api turns", move || refuse_late(&waiting))?;
+    start("forum-api turns", move || refuse_late(&waiting, &is_beginning))?;
     Ok(deadlines)
 }
 
@@ -183,12 +185,13 @@ fn start_writer(
     queue: Receiver<QueuedWrite>,
     mut threads: Vec<JoinHandle<()>>,
     checkpoint: Option<(Checkpoint, JoinHandle<()>)>,
+    is_beginning: Arc<AtomicBool>,
 ) -> Result<watch::Sender<()>> {
     let (running, working) = watch::channel(());
     let (checkpoint, thread) = checkpoint.unzip();
     threads.extend(thread);
     start("forum-api writer", move || {
-        writer::work(&mut connection, &queue, checkpoint);
+        writer::work(&mut connection, &queue, checkpoint, &is_beginning);
         threads.into_iter().for_each(|thread| drop(thread.join()));
         drop(connection);
         drop(working);

@@ -1,6 +1,7 @@
 //! Order of the writes: foreground writes precede background writes, within limits.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -50,16 +51,22 @@ pub(super) type TurnDeadline = (Instant, WaitingOperation);
 /// Maximum time after its deadline at which an operation fails, so that the thread does not wake for each operation.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Fails the operations that the writer has not taken at their deadlines. Runs until the sender is dropped. Errors and replies
-/// contain code of the host: a panic does not end the thread.
-pub(super) fn refuse_late(deadlines: &Receiver<TurnDeadline>) {
+/// Fails the operations that the writer has not taken at their deadlines. The error names the lock of another process while
+/// `is_beginning` is true. Runs until the sender is dropped. Errors and replies contain code of the host: a panic does not
+/// end the thread.
+pub(super) fn refuse_late(deadlines: &Receiver<TurnDeadline>, is_beginning: &AtomicBool) {
     for (deadline, operation) in deadlines {
         let rest = deadline.saturating_duration_since(Instant::now());
         if !rest.is_zero() {
             thread::sleep(rest + TICK);
         }
         if let Some(operation) = operation.take() {
-            catch(|| operation.fail(SqliteError::late()));
+            let error = if is_beginning.load(Ordering::Relaxed) {
+                SqliteError::locked()
+            } else {
+                SqliteError::late()
+            };
+            catch(|| operation.fail(error));
         }
     }
 }
@@ -158,16 +165,16 @@ mod tests {
         fn fail(self: Box<Self>, _: SqliteError) {}
     }
 
-    /// An operation that sends a message when it fails, and then panics.
-    struct PanickingOperation(Sender<()>);
+    /// An operation that sends its error when it fails, and then panics.
+    struct PanickingOperation(Sender<String>);
 
     impl WriteOperation for PanickingOperation {
         fn run(self: Box<Self>, _: &mut Transaction<'_>) -> Completion {
             Box::new(drop)
         }
 
-        fn fail(self: Box<Self>, _: SqliteError) {
-            self.0.send(()).unwrap();
+        fn fail(self: Box<Self>, error: SqliteError) {
+            self.0.send(error.to_string()).unwrap();
             panic!("the error of the host panics");
         }
     }
@@ -181,8 +188,24 @@ mod tests {
             deadlines.send((Instant::now(), operation)).unwrap();
         }
         drop((deadlines, failures));
-        refuse_late(&waiting);
+        refuse_late(&waiting, &AtomicBool::new(false));
         assert_eq!(failed.iter().count(), 2);
+    }
+
+    #[test]
+    fn a_late_write_names_the_lock_of_another_process() {
+        for (is_beginning, expected) in [
+            (false, "the turn of the write did not come in time"),
+            (true, "the database is locked by another process"),
+        ] {
+            let (deadlines, waiting) = channel();
+            let (failures, failed) = channel();
+            let operation = WaitingOperation::new(PanickingOperation(failures));
+            deadlines.send((Instant::now(), operation)).unwrap();
+            drop(deadlines);
+            refuse_late(&waiting, &AtomicBool::new(is_beginning));
+            assert_eq!(failed.recv().unwrap(), expected);
+        }
     }
 
     const HOUR: Duration = Duration::from_secs(3600);

@@ -1,6 +1,7 @@
 //! Writer thread: commits waiting operations together, each in its own savepoint.
 
 use std::iter;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
@@ -45,11 +46,12 @@ pub(super) fn work(
     connection: &mut Connection,
     queue: &Receiver<QueuedWrite>,
     mut checkpoint: Option<Checkpoint>,
+    is_beginning: &AtomicBool,
 ) {
     let mut scheduler = WriteScheduler::new(queue);
     while scheduler.wait() {
         catch(|| {
-            commit(connection, &mut scheduler);
+            commit(connection, &mut scheduler, is_beginning);
             if let Some(checkpoint) = &mut checkpoint {
                 checkpoint.keep_small(connection);
             }
@@ -57,8 +59,16 @@ pub(super) fn work(
     }
 }
 
-fn commit(connection: &mut Connection, scheduler: &mut WriteScheduler<'_>) {
-    match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+/// Sets `is_beginning` while the transaction begins, which waits for the lock of another process.
+fn commit(
+    connection: &mut Connection,
+    scheduler: &mut WriteScheduler<'_>,
+    is_beginning: &AtomicBool,
+) {
+    is_beginning.store(true, Ordering::Relaxed);
+    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    is_beginning.store(false, Ordering::Relaxed);
+    match begun {
         Ok(transaction) => run(transaction, scheduler),
         Err(error) => fail(&SqliteError::of_begin(error), scheduler),
     }
