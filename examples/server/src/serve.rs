@@ -169,10 +169,11 @@ impl Server {
             () = self.board.run_batches_periodically() => {}
             () = api.flush_usage_periodically() => {}
         }
-        if let Err(error) = api.flush_usage().await {
+        // Together, so that they wait for a locked database only once.
+        let (recorded, ()) = tokio::join!(api.flush_usage(), self.board.flush_last_seen());
+        if let Err(error) = recorded {
             tracing::error!(%error, "failed to record usage; counts lost");
         }
-        self.board.flush_last_seen().await;
         self.board.database.close().await;
         tracing::info!("server stopped");
         Ok(())
