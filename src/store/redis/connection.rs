@@ -23,6 +23,8 @@ use crate::runtime::{Runtime, TokioRuntime};
 
 /// Label of the store of budgets in the metrics.
 const STORE: &str = "budgets";
+/// Maximum number of causes of an outage that are logged.
+const MAX_CAUSES: usize = 8;
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 /// Time after which a client may repeat a refused request.
@@ -208,7 +210,7 @@ async fn reconnect_loop(
     key: String,
     _guard: OwnedMutexGuard<()>,
 ) {
-    let mut logged = String::new();
+    let mut logged = Vec::new();
     while let Some(connection) =
         connection.upgrade().filter(|connection| connection.is_unreachable())
     {
@@ -217,10 +219,10 @@ async fn reconnect_loop(
         };
         drop(connection);
         let error = ErrorChain(&error).to_string();
-        // An outage that begins with a closed connection can have another cause.
-        if error != logged {
-            tracing::warn!(error, "Redis is still unreachable");
-            logged = error;
+        // An outage that begins with a closed connection can have another cause, and each of several servers its own.
+        if logged.len() < MAX_CAUSES && !logged.contains(&error) {
+            tracing::warn!(%error, "Redis is still unreachable");
+            logged.push(error);
         }
         tokio::time::sleep(RECONNECT_INTERVAL).await;
     }
