@@ -4,11 +4,13 @@ use std::any::type_name;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Maximum number of statements of a change.
+/// Maximum number of known statements of a kind of change. Further ones are prepared in the transaction.
 const MAX_STATEMENTS: usize = 64;
 
-/// The statements that earlier transactions of each change have run. A connection prepares them before the transaction
-/// begins: preparing one inside of it takes a round trip, during which the transaction holds its locks.
+/// The statements that earlier transactions of each kind of change have run. A connection prepares them before the
+/// transaction begins: preparing one inside of it takes a round trip, during which the transaction holds its locks.
+///
+/// The kind is the name of the change's type. Changes that begin in one function have the same name.
 #[derive(Debug, Default)]
 pub struct KnownStatements(RwLock<HashMap<&'static str, Arc<[String]>>>);
 

@@ -40,8 +40,9 @@
 //! A node can be far from Postgres, stop or be lost while it holds a lock. Its first flight begins the transaction, takes
 //! the locks and reads the caller; its last one writes the events and commits. A reply needs only these two flights: the
 //! first also reads all that the reply depends on, and the last also writes it ([`LastChange`](super::LastChange)). Its
-//! locks are therefore held for one round trip, once each of its statements has run in this process: a new connection
-//! prepares them before the transaction ([`KnownStatements`]). Postgres ends a transaction that waits longer than 1.5 s for its next
+//! locks are therefore held for one round trip. The first reply of a process, and the first with a statement that no
+//! earlier one ran, takes two: it prepares the statement while it holds the locks. Later, a new connection prepares the
+//! known statements before the transaction ([`KnownStatements`]). Postgres ends a transaction that waits longer than 1.5 s for its next
 //! statement. Only one write of each process at a time waits for the lock of a thread ([`ThreadTurns`]), so that a
 //! stopped process delays others by one transaction.
 //!
@@ -248,9 +249,10 @@ impl PostgresDatabase {
         failure: &Failure,
     ) -> BoardResult<T> {
         let client = self.pool.get().await?;
-        let known = self.statements.of::<C>();
+        // Without a time limit, statements may wait for a migration, also while they are prepared.
+        let known = kind.timeouts.map(|_| self.statements.of::<C>());
         let run = async {
-            let tx = PostgresTransaction::new(&client, kind, failure, Some(&known));
+            let tx = PostgresTransaction::new(&client, kind, failure, known.as_deref());
             tx.prepare().await?;
             let connection = Connection::postgres(Postgres::Transaction(&tx));
             let change_and_commit = async {
@@ -259,8 +261,10 @@ impl PostgresDatabase {
                 Ok(done)
             };
             let (begun, done) = join(tx.begin(settings), change_and_commit).await;
-            self.statements.add::<C>(tx.take_added());
             begun?;
+            if done.is_ok() {
+                self.statements.add::<C>(tx.take_added());
+            }
             done
         };
         let done = run.await;

@@ -46,11 +46,11 @@ pub struct PostgresTransaction<'a> {
     failure: &'a Failure,
     /// The statements that earlier transactions of the same change have run; `None` for a read.
     known: Option<&'a [String]>,
-    /// Further statements of this transaction, unless it reads.
+    /// The other statements that this transaction has run. Empty for a read.
     added: sync::Mutex<Vec<String>>,
     began: Instant,
     is_open: AtomicBool,
-    /// Locked until a statement is prepared and sent. Waiting statements get the lock in order.
+    /// Held by the next statement until it is prepared and sent. The others wait in order, and are prepared meanwhile.
     turn: Mutex<()>,
 }
 
@@ -102,12 +102,13 @@ impl<'a> PostgresTransaction<'a> {
             known,
             added: sync::Mutex::default(),
             began: Instant::now(),
-            is_open: AtomicBool::new(true),
+            is_open: AtomicBool::new(false),
             turn: Mutex::default(),
         }
     }
 
-    /// Prepares the known statements, in one round trip. Call it before [`begin`](Self::begin).
+    /// Prepares the known statements that the connection has not prepared, in one round trip. Call it before
+    /// [`begin`](Self::begin).
     pub async fn prepare(&self) -> BackendResult<()> {
         let known = self.known.unwrap_or_default();
         let prepare = known.iter().map(|sql| self.client.prepare_cached(sql));
@@ -121,13 +122,17 @@ impl<'a> PostgresTransaction<'a> {
 
     fn note(&self, sql: &str) {
         if self.known.is_some_and(|known| !known.iter().any(|known| known == sql)) {
-            self.added.lock().unwrap_or_else(PoisonError::into_inner).push(sql.to_owned());
+            let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+            if !added.iter().any(|added| added == sql) {
+                added.push(sql.to_owned());
+            }
         }
     }
 
     /// Begins the transaction, and runs `settings`, in one batch. Other statements can be sent before this future is ready: if it
     /// fails, they fail as well.
     pub async fn begin(&self, settings: &str) -> BackendResult<()> {
+        self.is_open.store(true, Ordering::Relaxed);
         let timeouts = self.kind.timeouts.map(Timeouts::settings).unwrap_or_default();
         self.execute_batch(&format!("{}{timeouts}{settings}", self.kind.begin)).await
     }
