@@ -210,11 +210,11 @@ fn invalid(reason: impl Display) -> BoardError {
 
 /// Parses the names of scopes of the surface; `all` means all of them.
 fn parse_scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
-    if text == "all" {
+    if text.trim() == "all" {
         return Ok(surface.scopes().collect());
     }
     if text.split(',').any(|name| name.trim() == "all") {
-        return Err(invalid("`all` contains every scope; name no other one"));
+        return Err(invalid("`all` contains every scope, so that no other one can be named"));
     }
     let scope = |name: &str| {
         Scopes::from(surface).parse(name.trim()).map_err(|_| {
