@@ -16,8 +16,8 @@ pub(super) const STYLE_SHEET: &str = "/style.css";
 /// Path of the script below the base path. It is served without authentication, like the style sheet.
 pub(super) const SCRIPT: &str = "/script.js";
 
-/// Renders a page without navigation in the panel and without data, with the links of the header and `user`, the
-/// visitor's part of the header.
+/// Renders a page without navigation in the panel. Its header has the links of the board and `user`, the markup of the
+/// visitor.
 pub(super) fn bare_document(
     settings: &PanelSettings,
     user: Markup,

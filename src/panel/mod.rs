@@ -55,8 +55,8 @@
 //!
 //! The panel redirects a visitor without a session to the host's sign-in page, and a form whose session has ended to
 //! [`session_ended_url`](crate::host::AdminAuth::session_ended_url), with the page of the form as the way back. A member
-//! who is not an administrator gets 404 for each page, with the button "Sign out". The style sheet and the script are
-//! public.
+//! who is not an administrator gets 404 for each page. The page has the button "Sign out" if
+//! [`sign_out_path`](crate::host::AdminAuth::sign_out_path) returns a path. The style sheet and the script are public.
 //!
 //! Each change is a `POST`, with a CSRF token that is bound to the session, and from the same origin according to
 //! `origin`, `referer` and `sec-fetch-site`. A form has at most 1 MiB and 1000 fields. A write that has begun completes,

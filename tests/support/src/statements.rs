@@ -15,8 +15,8 @@ pub async fn take_all_statements(databases: Vec<Database>) -> BTreeSet<String> {
     statements
 }
 
-/// Takes the statements that a database has run since [`thread_log::record_statements`] or the last call, without transaction control
-/// and without statements that the search index runs on its own tables.
+/// Takes the statements that a database has run since [`thread_log::record_statements`] or the last call, without
+/// transaction control and without statements that the search index runs on its own tables.
 pub async fn take_statements(database: &Database) -> BTreeSet<String> {
     let log = database.read(|_| Ok::<_, SqliteError>(thread_log::take()));
     let mut statements: BTreeSet<String> = log

@@ -43,7 +43,7 @@ pub fn start() {
             if is_of_statement(metadata) { Interest::sometimes() } else { Interest::always() }
         });
         let lines = tracing_subscriber::fmt::layer().with_writer(|| ThreadLines).with_ansi(false);
-        tracing_subscriber::registry().with(lines.with_filter(without_statements)).init();
+        tracing_subscriber::registry().with(without_statements).with(lines).init();
     });
 }
 
@@ -57,7 +57,7 @@ pub fn record() {
     LINES.take();
 }
 
-/// While it exists, the lines of statements are recorded as well.
+/// Guard of [`record_statements`]: the lines of statements are recorded while one exists.
 #[derive(Debug)]
 #[must_use]
 pub struct StatementLog(());
@@ -68,8 +68,8 @@ impl Drop for StatementLog {
     }
 }
 
-/// Starts to record, also the statements of databases that are opened while the result exists. Discards the recorded lines
-/// of the current thread.
+/// Starts to record, including the statements of databases that are opened before the result is dropped. Discards the
+/// recorded lines of the current thread.
 pub fn record_statements() -> StatementLog {
     STATEMENT_LOGS.fetch_add(1, Ordering::Relaxed);
     record();

@@ -95,8 +95,8 @@ async fn accept_identity(mut request: Request) -> Request {
     request
 }
 
-/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request. A 304 has the
-/// `vary` of the response with a body, with which a cache replaces that of its copy.
+/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request. Adds
+/// `vary` to each 304, because a cache replaces the headers of its copy by those of the 304.
 async fn distinguish_etags(mut request: Request, next: Next) -> Response {
     let headers = request.headers_mut();
     let condition = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());

@@ -24,7 +24,7 @@ const PHASE: Duration = Duration::from_secs(4);
 const SAME_THREAD: Duration = Duration::from_secs(2);
 
 /// Maximum wait of such a write while nothing fails: a transaction of the distant node holds the lock for one round trip. The
-/// first one of a process prepares its statements meanwhile, in a second round trip.
+/// first one of a process holds it for another round trip, in which it prepares its statements.
 const WITHOUT_FAILURE: Duration = Duration::from_millis(1200);
 
 /// Maximum wait of a write of the near node in another thread of the forum: the machine can be busy.
