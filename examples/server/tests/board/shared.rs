@@ -49,7 +49,8 @@ fn a_dropped_transaction_is_rolled_back() {
         pool.resize(1);
         drop(pool.get().await.unwrap());
         let write = storage.database.write(Writer::Operator, |tx| Box::pin(delete_sessions(tx)));
-        assert!(write.now_or_never().is_none());
+        let written = write.now_or_never();
+        assert!(written.is_none(), "{written:?}");
         let client = pool.get().await.unwrap();
         // A transaction cannot run it.
         client.batch_execute("VACUUM session").await.unwrap();
