@@ -48,9 +48,11 @@ fn a_dropped_transaction_is_rolled_back() {
         let pool = storage.pool();
         pool.resize(1);
         drop(pool.get().await.unwrap());
-        let write = storage.database.write(Writer::Operator, |tx| Box::pin(delete_sessions(tx)));
-        let written = write.now_or_never();
-        assert!(written.is_none(), "{written:?}");
+        let begin = || storage.database.write(Writer::Operator, |tx| Box::pin(delete_sessions(tx)));
+        // On a busy machine, all responses can arrive during the first poll.
+        while let Some(written) = begin().now_or_never() {
+            written.unwrap();
+        }
         let client = pool.get().await.unwrap();
         // A transaction cannot run it.
         client.batch_execute("VACUUM session").await.unwrap();
