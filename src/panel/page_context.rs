@@ -381,7 +381,7 @@ fn csrf_field(session: &Session) -> Markup {
     html! { input type="hidden" name=(CSRF_FIELD) value=(csrf_token(session)); }
 }
 
-/// Renders the name of the visitor, and the button that ends the session.
+/// Renders the name of the visitor, and the button that ends the session if the host has a path for it.
 pub(super) fn signed_in(panel: &PanelInner, session: &Session) -> Markup {
     html! {
         div.user {

@@ -1,4 +1,4 @@
-//! The statements that the transactions of each change run.
+//! The statements that the transactions of each kind of change run.
 
 use std::any::type_name;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ const MAX_STATEMENTS: usize = 64;
 pub struct KnownStatements(RwLock<HashMap<&'static str, Arc<[String]>>>);
 
 impl KnownStatements {
-    /// Returns the statements of changes of the type `C`.
+    /// Returns the statements that changes of the type `C` have run.
     pub fn of<C>(&self) -> Arc<[String]> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.get(type_name::<C>()).cloned().unwrap_or_default()

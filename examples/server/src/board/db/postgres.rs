@@ -42,9 +42,9 @@
 //! first also reads all that the reply depends on, and the last also writes it ([`LastChange`](super::LastChange)). Its
 //! locks are therefore held for one round trip. The first reply of a process, and the first with a statement that no
 //! earlier one ran, takes two: it prepares the statement while it holds the locks. Later, a new connection prepares the
-//! known statements before the transaction ([`KnownStatements`]). Postgres ends a transaction that waits longer than 1.5 s for its next
-//! statement. Only one write of each process at a time waits for the lock of a thread ([`ThreadTurns`]), so that a
-//! stopped process delays others by one transaction.
+//! known statements before the transaction ([`KnownStatements`]). Postgres ends a transaction that waits longer than
+//! 1.5 s for its next statement. Only one write of each process at a time waits for the lock of a thread
+//! ([`ThreadTurns`]), so that a stopped process delays others by one transaction.
 //!
 //! # Order of writes
 //!

@@ -44,9 +44,10 @@ pub struct PostgresTransaction<'a> {
     client: &'a Client,
     kind: TransactionKind,
     failure: &'a Failure,
-    /// The statements that earlier transactions of the same change have run; `None` for a read.
+    /// The statements that earlier transactions of the same kind of change have run; `None` if the transaction does not
+    /// record its statements.
     known: Option<&'a [String]>,
-    /// The other statements that this transaction has run. Empty for a read.
+    /// The other statements that this transaction has run.
     added: sync::Mutex<Vec<String>>,
     began: Instant,
     is_open: AtomicBool,
@@ -120,7 +121,8 @@ impl<'a> PostgresTransaction<'a> {
         mem::take(&mut self.added.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn note(&self, sql: &str) {
+    /// Records a statement, unless it is known.
+    fn record(&self, sql: &str) {
         if self.known.is_some_and(|known| !known.iter().any(|known| known == sql)) {
             let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
             if !added.iter().any(|added| added == sql) {
@@ -144,7 +146,7 @@ impl<'a> PostgresTransaction<'a> {
         let bound: Vec<_> = changes.iter().map(BoundChange::of).collect::<Result<_, _>>()?;
         for change in &bound {
             tracing::trace!(sql = %change.sql, "executing statement");
-            self.note(&change.sql);
+            self.record(&change.sql);
         }
         let prepare = bound.iter().map(|change| self.client.prepare_cached(&change.sql));
         let statements = self.receive(try_join_all(prepare)).await?;
@@ -178,7 +180,7 @@ impl<'a> PostgresTransaction<'a> {
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<Vec<Row>> {
         tracing::trace!(sql, "executing statement");
-        self.note(sql);
+        self.record(sql);
         self.receive(async {
             let (turn, statement) = join(self.turn.lock(), self.client.prepare_cached(sql)).await;
             send(self.client.query(&statement?, values), turn).await
@@ -188,7 +190,7 @@ impl<'a> PostgresTransaction<'a> {
 
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<u64> {
         tracing::trace!(sql, "executing statement");
-        self.note(sql);
+        self.record(sql);
         self.receive(async {
             let (turn, statement) = join(self.turn.lock(), self.client.prepare_cached(sql)).await;
             send(self.client.execute(&statement?, values), turn).await
