@@ -7,7 +7,8 @@ use forum_api::board_methods;
 use forum_api::conformance::{Capability, TestFailure, run, run_all};
 use forum_api::host::{Board, Caller, CreateOutcome, InForum, MemberCaller, ResourceRef};
 use forum_api::model::*;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
 
 /// Fault of a mutated method.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -37,6 +38,9 @@ const MUTATIONS: [(Mutation, &str, &str); 7] = [
     (RacingCallIsGranted, "vote", "votes::one_of_concurrent_votes_counts"),
     (RacingCallIsGranted, "rate_member", "reputation::one_of_concurrent_ratings_counts"),
 ];
+
+/// Time within which the calls of a race overlap.
+const RACE_LIMIT: Duration = Duration::from_millis(200);
 
 const ACCESS: &str = "access::revoked_access_is_effective_at_once";
 
@@ -112,7 +116,7 @@ impl BoardFactory for MutantFactory {
             method: self.method,
             mutation: self.mutation,
             results: Mutex::default(),
-            in_flight: AtomicUsize::new(0),
+            in_flight: watch::Sender::new(0),
         };
         fixture.host = Host::new(fixture.host.authorizer().clone(), Arc::new(mutant));
         Ok(Box::new(fixture))
@@ -138,7 +142,7 @@ struct Mutant {
     /// Successful results by caller and arguments; the last one under an empty key.
     results: Mutex<HashMap<String, Box<dyn Any + Send + Sync>>>,
     /// The number of calls of the mutated method under way.
-    in_flight: AtomicUsize,
+    in_flight: watch::Sender<usize>,
 }
 
 impl Mutant {
@@ -152,7 +156,11 @@ impl Mutant {
         if method != self.method {
             return run.await;
         }
-        let races = self.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
+        self.in_flight.send_modify(|calls| *calls += 1);
+        let mut in_flight = self.in_flight.subscribe();
+        let second_call = in_flight.wait_for(|calls| *calls > 1);
+        // A call that does not race waits in vain.
+        let races = timeout(RACE_LIMIT, second_call).await.is_ok();
         let mut results = self.results.lock().await;
         let found = |key: &str| results.get(key)?.downcast_ref::<R>().cloned();
         let earlier = match self.mutation {
@@ -173,7 +181,7 @@ impl Mutant {
             results.insert(key, Box::new(result.clone()));
             results.insert(String::new(), Box::new(result.clone()));
         }
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.in_flight.send_modify(|calls| *calls -= 1);
         result
     }
 }
