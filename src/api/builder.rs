@@ -1,8 +1,8 @@
 //! Builder of the API service.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use http::Uri;
 use http::request::Parts;
@@ -13,7 +13,7 @@ use super::client_ip::{self, PeerIp};
 use super::context::RequestIdGenerator;
 use super::pipeline::ApiInner;
 use super::usage::UsageCounters;
-use super::{ApiSettings, ForumApi, endpoints, openapi};
+use super::{ApiSettings, ForumApi, endpoints};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
@@ -153,7 +153,7 @@ impl ForumApiBuilder {
         self.original_uri(axum::original_uri).peer_ip(axum::peer_ip)
     }
 
-    /// Builds the service and renders its OpenAPI document.
+    /// Builds the service. The first request of the OpenAPI document renders it.
     ///
     /// # Errors
     /// [`BuildError`] if the environment is missing, or if a setting of the API, an operation, or the
@@ -168,27 +168,25 @@ impl ForumApiBuilder {
         environment.validate()?;
         let mut operations = endpoints::served_operations(&self.host.board, &environment);
         self.operations.retain(|operation| operation.spec.surfaces.contains(&environment.surface));
-        operations.append(&mut self.operations);
         let scopes = environment.scopes();
         let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";
         BuildError::require(self.extra_types.is_valid(), "extra", expected)?;
-        validate(&operations, &scopes, &[endpoints::OPENAPI_PATH])?;
+        validate(&self.operations, &operations, &scopes, &[endpoints::OPENAPI_PATH])?;
+        operations.append(&mut self.operations);
         let settings = self.settings;
-        let extra_types = self.extra_types;
-        let document = openapi::render(&operations, &extra_types, &settings, &environment);
         Ok(ForumApi(Arc::new(ApiInner {
             request_ids: RequestIdGenerator::new(&*environment.random),
             services: Arc::new(Services {
                 host: self.host,
                 stores: self.stores,
                 scopes,
-                extra_types,
+                extra_types: self.extra_types,
                 environment,
                 error_messages: settings.error_messages.clone(),
             }),
             settings,
             operations,
-            document: document.to_string().into(),
+            document: OnceLock::new(),
             peer_ip: self.peer_ip,
             original_uri: self.original_uri,
             warned_no_peer_ip: AtomicBool::new(false),

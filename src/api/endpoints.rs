@@ -248,6 +248,8 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
 mod tests {
     use super::*;
     use crate::host::METHODS_WITH_ENDPOINT;
+    use crate::operation::validate;
+    use crate::scope::{Scopes, Surface};
 
     /// The conformance suite finds the methods of omitted operations by their ids.
     #[test]
@@ -273,5 +275,12 @@ mod tests {
         specs.sort_unstable();
         rows.sort_unstable();
         assert_eq!(specs, rows);
+    }
+
+    /// The builder of a service checks only the operations that a host adds.
+    #[test]
+    fn the_operations_of_the_specification_are_valid() {
+        let operations = board_operations(&no_board());
+        validate(&operations, &[], &Scopes::new(Surface::Full, &[], &[]), &[OPENAPI_PATH]).unwrap();
     }
 }

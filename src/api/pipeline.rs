@@ -3,15 +3,15 @@
 
 use std::future::Future;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::access::{self, AuthenticatedHandler, RequestToken};
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
-use super::{ApiSettings, response};
+use super::{ApiSettings, openapi, response};
 use crate::host::RequestEvents;
 use crate::http_util::{OriginalUri, RequestBody, ResponseBody};
 use crate::metrics::recorder;
@@ -26,6 +26,7 @@ use crate::task::{catch_panic, timeout};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
+use serde_json::Value;
 
 /// Label of the rate limit store in the metrics.
 const STORE: &str = "budgets";
@@ -37,8 +38,8 @@ pub(crate) struct ApiInner {
     /// The operations of the surface.
     pub(crate) operations: Vec<Operation>,
     pub(super) request_ids: RequestIdGenerator,
-    /// The OpenAPI document as JSON.
-    pub(super) document: Bytes,
+    /// The OpenAPI document as JSON, after the first request of it.
+    pub(super) document: OnceLock<Bytes>,
     pub(super) peer_ip: Box<PeerIp>,
     pub(super) original_uri: Box<OriginalUri>,
     pub(super) warned_no_peer_ip: AtomicBool,
@@ -275,13 +276,20 @@ impl ApiInner {
         }
     }
 
+    /// Renders the OpenAPI document.
+    pub(super) fn render_document(&self) -> Value {
+        let Services { extra_types, environment, .. } = &*self.services;
+        openapi::render(&self.operations, extra_types, &self.settings, environment)
+    }
+
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
     async fn serve_openapi(&self, context: &mut RequestContext<'_>) -> ApiResult<ApiResponse> {
         context.route = Some(endpoints::OPENAPI_PATH);
         context.is_conditional = true;
         self.charge(context, context.guest_key, 0).await?;
         reject_query(context.head)?;
-        Ok(ApiResponse { body: self.document.clone(), ..ApiResponse::default() })
+        let document = self.document.get_or_init(|| self.render_document().to_string().into());
+        Ok(ApiResponse { body: document.clone(), ..ApiResponse::default() })
     }
 
     /// Returns the client's address; `None` if the server does not know the peer.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::openapi;
 use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BackendResult};
@@ -78,10 +77,7 @@ impl ForumApi {
     /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
     #[must_use]
     pub fn openapi(&self) -> Value {
-        let api = &self.0;
-        let extra_types = &api.services.extra_types;
-        let environment = &api.services.environment;
-        openapi::render(&api.operations, extra_types, &api.settings, environment)
+        self.0.render_document()
     }
 
     #[cfg(feature = "test-util")]

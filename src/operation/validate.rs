@@ -13,23 +13,26 @@ use super::path::MAX_VARIABLES;
 use crate::build_error::BuildError;
 use crate::scope::{Scope, Scopes};
 
-/// Rejects an invalid operation, and operations that contradict each other. `reserved` are paths that the service
-/// serves itself.
+/// Rejects an invalid operation of `added`, and one that contradicts an operation of `existing` or an earlier one of `added`.
+/// `reserved` are paths that the service serves itself.
 pub(crate) fn validate(
-    operations: &[Operation],
+    added: &[Operation],
+    existing: &[Operation],
     scopes: &Scopes,
     reserved: &[&str],
 ) -> Result<(), BuildError> {
-    let mut tags = HashMap::new();
+    let mut tags: HashMap<_, _> =
+        existing.iter().map(|operation| (operation.spec.tag.name, &operation.spec.tag)).collect();
     // Shared by all operations, so that the schema of a type is generated once.
     let mut inputs = SchemaGenerator::default();
     let mut outputs = SchemaGenerator::default();
-    for (index, operation) in operations.iter().enumerate() {
+    for (index, operation) in added.iter().enumerate() {
         let spec = &operation.spec;
         let no_extra = ExtraTypes::default();
         let schemas = operation.handler.describe(spec, &no_extra, &mut inputs, &mut outputs);
         check(operation, &schemas, scopes, reserved)?;
-        for earlier in operations.iter().take(index).map(|earlier| &earlier.spec) {
+        let earlier = existing.iter().chain(added.iter().take(index));
+        for earlier in earlier.map(|operation| &operation.spec) {
             if earlier.id == spec.id {
                 return Err(invalid(operation, "an id that no other operation has"));
             }
