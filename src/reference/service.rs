@@ -1,7 +1,7 @@
 //! The service of the page, its style sheet and its script.
 
 use std::future::ready;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -57,34 +57,10 @@ impl Default for ReferenceSettings {
     }
 }
 
-impl ReferenceSettings {
-    /// Returns the header of the page. The base path must be valid.
-    fn frame(&self) -> Frame<'_> {
-        Frame {
-            board_name: &self.board_name,
-            accent_color: &self.accent_color,
-            board_url: &self.board_url,
-            reference_url: page_path(&self.base_path),
-            panel_url: &self.panel_url,
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Site {
-    files: Files,
-    page: OnceLock<Asset>,
-    /// The API whose document the first request of the page renders; `None` if the page is rendered.
-    api: Option<ForumApi>,
-}
-
-/// The files besides the page, and what the page links to.
-#[derive(Debug)]
-struct Files {
-    settings: ReferenceSettings,
-    api_base_path: String,
-    style: Asset,
-    script: Asset,
+    base_path: String,
+    assets: [Asset; 3],
 }
 
 #[derive(Debug)]
@@ -95,14 +71,13 @@ struct Asset {
 }
 
 impl ReferencePage {
-    /// Creates the page of an API. The first request of the page renders it.
+    /// Renders the page of an API.
     ///
     /// # Errors
     /// [`BuildError`] if the path has no leading slash, has a query, contains characters that a path cannot contain, or is
     /// below the base path of the API, or if another setting is invalid.
     pub fn new(api: &ForumApi, settings: ReferenceSettings) -> Result<Self, BuildError> {
-        let files = Files::new(&api.0.settings.base_path, settings)?;
-        Ok(Self(Arc::new(Site { files, page: OnceLock::new(), api: Some(api.clone()) })))
+        Self::of_document(&api.openapi(), &api.0.settings.base_path, settings)
     }
 
     /// Renders the page of an OpenAPI document of [`openapi_document`](crate::openapi_document), whose API has this base
@@ -113,45 +88,42 @@ impl ReferencePage {
     pub fn of_document(
         document: &Value,
         api_base_path: &str,
-        settings: ReferenceSettings,
+        mut settings: ReferenceSettings,
     ) -> Result<Self, BuildError> {
-        let files = Files::new(api_base_path, settings)?;
-        let page = files.render_page(document).into();
-        Ok(Self(Arc::new(Site { files, page, api: None })))
-    }
-}
-
-impl Files {
-    fn new(api_base_path: &str, mut settings: ReferenceSettings) -> Result<Self, BuildError> {
         let mut api_base_path = api_base_path.to_owned();
-        parse_base_path("base_path", &mut settings.base_path, "/docs")?;
+        let mut base_path = std::mem::take(&mut settings.base_path);
+        parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
-        let below = settings.base_path.strip_prefix(&api_base_path);
+        let below = base_path.strip_prefix(&api_base_path);
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let expected = "a path outside of the base path of the API";
         BuildError::require(!is_below || api_base_path.is_empty(), "base_path", expected)?;
         check_accent_color(&settings.accent_color)?;
         check_page_url("board_url", &settings.board_url)?;
         check_page_url("panel_url", &settings.panel_url)?;
-        let accent_style = settings.frame().accent_style();
+        let frame = Frame {
+            board_name: &settings.board_name,
+            accent_color: &settings.accent_color,
+            board_url: &settings.board_url,
+            reference_url: page_path(&base_path),
+            panel_url: &settings.panel_url,
+        };
         let css =
-            [include_str!("../html/theme.css"), include_str!("style.css"), &accent_style].concat();
+            [include_str!("../html/theme.css"), include_str!("style.css"), &frame.accent_style()]
+                .concat();
         let style = Asset::new("style.css", "text/css; charset=utf-8", css);
         let code = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
         let script = Asset::new("script.js", "text/javascript; charset=utf-8", code);
-        Ok(Self { settings, api_base_path, style, script })
-    }
-
-    fn render_page(&self, document: &Value) -> Asset {
-        let base_path = &self.settings.base_path;
         let links = Links {
-            style: &self.style.url(base_path),
-            script: &self.script.url(base_path),
-            api_base_path: &self.api_base_path,
-            frame: self.settings.frame(),
+            style: &style.url(&base_path),
+            script: &script.url(&base_path),
+            api_base_path: &api_base_path,
+            frame,
         };
         let markup = page::page(document, &links);
-        Asset::new("", "text/html; charset=utf-8", markup.into_string())
+        let page = Asset::new("", "text/html; charset=utf-8", markup.into_string());
+        let assets = [page, style, script];
+        Ok(Self(Arc::new(Site { base_path, assets })))
     }
 }
 
@@ -198,18 +170,8 @@ impl Site {
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {
-        let Files { settings, style, script, .. } = &self.files;
-        let below = path.strip_prefix(settings.base_path.as_str()).unwrap_or(path);
-        match below.strip_prefix('/').unwrap_or(below) {
-            "" => Some(self.page()),
-            name => [style, script].into_iter().find(|asset| asset.name == name),
-        }
-    }
-
-    fn page(&self) -> &Asset {
-        self.page.get_or_init(|| {
-            let document = self.api.as_ref().map(ForumApi::openapi).unwrap_or_default();
-            self.files.render_page(&document)
-        })
+        let below = path.strip_prefix(self.base_path.as_str()).unwrap_or(path);
+        let name = below.strip_prefix('/').unwrap_or(below);
+        self.assets.iter().find(|asset| asset.name == name)
     }
 }
