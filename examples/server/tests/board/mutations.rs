@@ -39,7 +39,7 @@ const MUTATIONS: [(Mutation, &str, &str); 7] = [
     (RacingCallIsGranted, "rate_member", "reputation::one_of_concurrent_ratings_counts"),
 ];
 
-/// Time within which the calls of a race overlap.
+/// Time that a call waits for another one to overlap with it.
 const RACE_LIMIT: Duration = Duration::from_millis(200);
 
 const ACCESS: &str = "access::revoked_access_is_effective_at_once";
@@ -159,7 +159,7 @@ impl Mutant {
         self.in_flight.send_modify(|calls| *calls += 1);
         let mut in_flight = self.in_flight.subscribe();
         let second_call = in_flight.wait_for(|calls| *calls > 1);
-        // A call that does not race waits in vain.
+        // Expires if no other call of the method is under way.
         let races = timeout(RACE_LIMIT, second_call).await.is_ok();
         let mut results = self.results.lock().await;
         let found = |key: &str| results.get(key)?.downcast_ref::<R>().cloned();
