@@ -330,7 +330,7 @@ impl EventFeed {
     /// before the retention begins with the first event that is kept: the ids of earlier events are no valid positions.
     async fn start(&self, since: Timestamp) -> BoardResult<Option<FeedPosition>> {
         let kept_since = self.kept_since();
-        let start = self.store.last_before(since).await?.unwrap_or(FeedPosition::START);
+        let start = self.store.before(since).await?.unwrap_or(FeedPosition::START);
         if since >= kept_since {
             return Ok(Some(start));
         }

@@ -81,11 +81,13 @@ pub trait FeedStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>>;
 
-    /// Returns the position of the latest event that occurred before `time`; `None` if there is none.
+    /// Returns a position after which the events that occurred at or after `time` follow; `None` if the feed is empty. It is
+    /// before all of the first 1,000 of these events in the order of their times, and at most that of the latest event that
+    /// occurred before `time`: the clocks that wrote the events can differ.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
+    async fn before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
 
     /// Returns the position of the first event that was not fanned out before `time`; `None` if there is none.
     ///

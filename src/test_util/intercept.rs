@@ -363,7 +363,7 @@ intercepted! {
 intercepted! {
     feed: FeedStore {
         find(id: &EventId) -> Option<FoundInFeed>: (id.clone()) => (id);
-        last_before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
+        before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
         first_kept(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
         read(after: FeedPosition, reader: &UserId, limit: u32) -> FeedRead:
             (after, reader.clone(), limit) => (*after, reader, *limit);

@@ -12,9 +12,18 @@ use crate::store::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
 const FIND: &str = "
     SELECT position, number, fanned_out_at FROM forum_api_events WHERE id = ?1 AND in_feed";
 
-const LAST_BEFORE: &str = "
-    SELECT position, number FROM forum_api_events WHERE in_feed AND occurred_at < ?1
-    ORDER BY occurred_at DESC, number DESC LIMIT 1";
+/// The first event since a time in the order of the feed is one of the earliest ones in the order of their times, unless
+/// a clock that was behind wrote all of these later.
+const BEFORE: &str = "
+    WITH last AS (
+        SELECT position, number FROM forum_api_events WHERE in_feed AND occurred_at < ?1
+        ORDER BY occurred_at DESC, number DESC LIMIT 1
+    ), since AS (
+        SELECT position, number - 1 AS number FROM forum_api_events WHERE in_feed AND occurred_at >= ?1
+        ORDER BY occurred_at, number LIMIT 1000
+    )
+    SELECT position, number FROM (SELECT * FROM last UNION ALL SELECT * FROM since) AS page
+    ORDER BY position, number LIMIT 1";
 
 /// The expression hides the condition from the planner, which otherwise can prefer an index of another order.
 const FIRST_KEPT: &str = "
@@ -41,8 +50,8 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         .await
     }
 
-    async fn last_before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
-        self.first(Statement::new(LAST_BEFORE, [time.into()]), read_position).await
+    async fn before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
+        self.first(Statement::new(BEFORE, [time.into()]), read_position).await
     }
 
     async fn first_kept(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {

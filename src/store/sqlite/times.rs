@@ -18,12 +18,26 @@ const DEATHS: &str = "
 
 const FAILURES: &str = "SELECT number FROM forum_api_endpoints WHERE failing_since > ?1 LIMIT ?2";
 
+const REGISTRATIONS: &str = "SELECT number FROM forum_api_endpoints WHERE created_at > ?1 LIMIT ?2";
+
+/// A pending secret becomes active 24 hours after its rotation.
+const ACTIVATIONS: &str = "
+    SELECT number FROM forum_api_endpoints WHERE pending_from > ?1 + 86400000 LIMIT ?2";
+
+/// The registration counted as reached for the events that are not fanned out yet.
+const REGISTER: &str = "
+    UPDATE forum_api_endpoints SET created_at = min(?3, coalesce((
+        SELECT min(occurred_at) FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+    ), ?3))";
+
 /// The statements that find rows, and what [`correct`] does with them.
-const SEARCHES: [(&str, &str); 4] = [
+const SEARCHES: [(&str, &str); 6] = [
     (DUE_TIMES, "UPDATE forum_api_deliveries SET due_set_at = ?3, due_at = ?3"),
     (ENDS, "UPDATE forum_api_deliveries SET ended_at = ?3"),
     (DEATHS, "UPDATE forum_api_deliveries SET created_at = ?3"),
     (FAILURES, "UPDATE forum_api_endpoints SET failing_since = ?3"),
+    (REGISTRATIONS, REGISTER),
+    (ACTIVATIONS, "UPDATE forum_api_endpoints SET pending_from = ?3"),
 ];
 
 /// Returns whether a clock that was more than [`CLOCK_TOLERANCE`] ahead wrote one of these times.

@@ -3,7 +3,10 @@
 use super::*;
 use crate::model::{ForumId, Timestamp};
 use crate::store::{ClaimRequest, ClaimedDelivery, Settlement};
-use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
+use crate::webhook::{
+    AttemptRecord, Delivery, DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event,
+    PendingSecret,
+};
 
 /// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
@@ -105,6 +108,38 @@ store_rules! {
             check_eq!(failing_since(fixture, &endpoint).await?, Some(instant(since)))?;
         }
         Ok(())
+    }
+
+    /// A registration in the future begins with the correction, or with the earliest event that is not fanned out. A secret
+    /// that becomes active in more than 24 hours is active from the correction on.
+    async fn endpoints_of_a_clock_that_was_ahead_are_corrected(fixture: &StoreFixture) -> TestResult {
+        const DAY: i64 = 24 * HOUR;
+        let endpoints = &fixture.webhooks.endpoints;
+        let times = async |endpoint: &Endpoint| {
+            let found = endpoints.find(&endpoint.id).await?;
+            let pending = found.as_ref().and_then(|found| found.pending_secret.as_ref());
+            let activates_at = pending.map(|pending| pending.activates_at);
+            TestResult::Ok((found.as_ref().map(|found| found.created_at), activates_at))
+        };
+        let added = async |number, created_at, activates_at| {
+            let secret = EncryptedSecret::new(vec![0]);
+            let pending_secret = Some(PendingSecret { secret, activates_at: instant(activates_at) });
+            let created_at = instant(created_at);
+            let added = Endpoint { created_at, pending_secret, ..endpoint(number)? };
+            check!(endpoints.add(&added, &audit_entry()).await?)?;
+            TestResult::Ok(added)
+        };
+        let right = added(1, 60_009, DAY + 60_009).await?;
+        let ahead = added(2, HOUR, DAY + HOUR).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        check!(deliveries.correct_times(instant(9)).await? > 0)?;
+        check_eq!(deliveries.correct_times(instant(9)).await?, 0)?;
+        check_eq!(times(&right).await?, (Some(right.created_at), Some(instant(DAY + 60_009))))?;
+        check_eq!(times(&ahead).await?, (Some(instant(9)), Some(instant(9))))?;
+        fixture.webhooks.outbox.insert(&event(3)?).await?;
+        let ahead = added(3, HOUR, 9).await?;
+        check_eq!(deliveries.correct_times(instant(9)).await?, 1)?;
+        check_eq!(times(&ahead).await?, (Some(event(3)?.occurred_at), Some(instant(9))))
     }
 
     /// The retention of a dead delivery that was created in the future begins with the correction.

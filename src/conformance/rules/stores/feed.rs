@@ -142,19 +142,19 @@ store_rules! {
         check!(!is_stored(2).await?)
     }
 
-    /// The position before a time is that of the latest earlier event.
-    async fn a_time_has_the_position_of_the_latest_earlier_event(fixture: &StoreFixture) -> TestResult {
+    /// The position of a time is before all events since the time, also if an event that is later in the feed occurred
+    /// earlier, and at most that of the latest earlier event.
+    async fn the_position_of_a_time_is_before_all_later_events(fixture: &StoreFixture) -> TestResult {
         let feed = &fixture.webhooks.feed;
-        check_eq!(feed.last_before(instant(9)).await?, None)?;
+        check_eq!(feed.before(instant(9)).await?, None)?;
         for number in [1, 5, 3] {
             insert(fixture, &event(number)?).await?;
         }
-        for (time, expected) in [(1, None), (2, Some(1)), (5, Some(3)), (6, Some(5))] {
-            let position = match expected {
-                Some(number) => feed.find(&event(number)?.id).await?.map(|found| found.position),
-                None => None,
-            };
-            check_eq!(feed.last_before(instant(time)).await?, position, "before {time}")?;
+        expect_feed(fixture, &[1, 5, 3]).await?;
+        for (time, expected) in [(1, &[1, 5, 3][..]), (2, &[5, 3]), (5, &[5, 3]), (6, &[3])] {
+            let start = feed.before(instant(time)).await?.unwrap_or(FeedPosition::START);
+            let read = feed.read(start, &reader(), 9).await?;
+            check_eq!(ids(&read.entries), ids_of(expected)?, "since {time}")?;
         }
         Ok(())
     }

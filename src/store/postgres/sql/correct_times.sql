@@ -1,5 +1,6 @@
 -- Replaces by the current time what a clock wrote that was more than `$2` ahead: due times, ends of deliveries, creations of
--- dead ones, and starts of failures. Skips locked rows.
+-- dead ones, starts of failures, registrations of endpoints, and the activations of their secrets, which follow a rotation
+-- after 24 hours. A registration counted as reached for the events that are not fanned out yet. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (
@@ -14,9 +15,13 @@ WITH clock AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
     WHERE state = 'dead' AND created_at > (SELECT now FROM clock) + $2
     ORDER BY created_at DESC, id DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
-), failing AS MATERIALIZED (
+), latest AS MATERIALIZED (
+    SELECT now + $2 AS time, now + $2 + 86400000 AS activation FROM clock
+), ahead AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints
-    WHERE failing_since > (SELECT now FROM clock) + $2
+    WHERE failing_since > (SELECT time FROM latest)
+        OR created_at > (SELECT time FROM latest)
+        OR pending_from > (SELECT activation FROM latest)
     LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), delivery AS (
     UPDATE forum_api_deliveries SET
@@ -28,8 +33,23 @@ WITH clock AS MATERIALIZED (
     ))
     RETURNING TRUE
 ), endpoint AS (
-    UPDATE forum_api_endpoints SET failing_since = (SELECT now FROM clock)
-    WHERE id = ANY (ARRAY(SELECT id FROM failing))
+    UPDATE forum_api_endpoints SET
+        failing_since = CASE
+            WHEN failing_since > (SELECT time FROM latest) THEN (SELECT now FROM clock)
+            ELSE failing_since
+        END,
+        created_at = CASE
+            WHEN created_at > (SELECT time FROM latest) THEN least((SELECT now FROM clock), (
+                SELECT min(occurred_at) FROM forum_api_events
+                WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+            ))
+            ELSE created_at
+        END,
+        pending_from = CASE
+            WHEN pending_from > (SELECT activation FROM latest) THEN (SELECT now FROM clock)
+            ELSE pending_from
+        END
+    WHERE id = ANY (ARRAY(SELECT id FROM ahead))
     RETURNING TRUE
 )
 SELECT (SELECT count(*) FROM delivery) + (SELECT count(*) FROM endpoint) AS corrected
