@@ -513,7 +513,7 @@ fn last_forum_of_either(directory: &Path) -> bool {
 }
 
 #[test]
-fn the_statement_of_the_manual_advances_all_sequences() {
+fn the_statements_of_the_manual_advance_all_sequences() {
     let directory = ServerDirectory::in_sqlite().with_postgres(Database::new());
     let server = Server::start(directory, &["--no-worker"]);
     server.run_ok("webhook add --url https://receiver.example");
@@ -524,10 +524,17 @@ fn the_statement_of_the_manual_advances_all_sequences() {
     let restart = "
         SELECT format('ALTER TABLE %I ALTER COLUMN %I RESTART', table_name, column_name)
         FROM information_schema.columns WHERE is_identity = 'YES'";
-    for select in [restart, manual_statement()] {
+    let advance = manual_statement("<<'END'\n", " \\gexec\n");
+    for select in [restart, advance] {
         for statement in directory.query(select) {
             directory.execute(&statement);
         }
+    }
+    // Those of the former database, which can also be lower.
+    let of_former = directory.query(manual_statement("<<'END' |\n", ";\n"));
+    directory.execute("SELECT setval('member_id_seq', 9000000)");
+    for statement in of_former {
+        directory.execute(&statement);
     }
 
     let server = Server::start(directory, &["--no-worker"]);
@@ -536,12 +543,14 @@ fn the_statement_of_the_manual_advances_all_sequences() {
     server.run_ok("forum add After");
     // An id of a table without rows can be that of a row that was lost.
     let last = "SELECT CAST(last_value AS TEXT) FROM poll_id_seq";
-    assert_eq!(server.directory.query(last), ["1000000"]);
+    assert_eq!(server.directory.query(last), ["2000001"]);
+    let last = "SELECT CAST(last_value AS TEXT) FROM member_id_seq";
+    assert_eq!(server.directory.query(last), ["9000000"]);
 }
 
-/// Returns the query of the manual for statements that advance sequences.
-fn manual_statement() -> &'static str {
+/// Returns a query of the manual for statements that advance sequences.
+fn manual_statement(begin: &str, end: &str) -> &'static str {
     let manual = include_str!("../../../../docs/operating.md");
-    let (_, rest) = manual.split_once("<<'END'\n").unwrap();
-    rest.split_once(" \\gexec\n").unwrap().0
+    let (_, rest) = manual.split_once(begin).unwrap();
+    rest.split_once(end).unwrap().0
 }
