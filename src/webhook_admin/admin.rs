@@ -22,6 +22,9 @@ use crate::webhook::{
 /// Largest number of deliveries that are queued again or removed in one call of the store.
 const BATCH: u32 = 500;
 
+/// Pause between two batches, so that other writers are not delayed.
+const PAUSE_BETWEEN_BATCHES: Duration = Duration::from_millis(50);
+
 /// Time between two look-ups of the result of an attempt.
 const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -567,10 +570,12 @@ impl WebhookAdmin {
         let mut retried = 0;
         loop {
             let now = self.environment.clock.now();
-            match deliveries.retry_dead(id, now, BATCH, &audit).await? {
-                0 => return Ok(retried),
-                batch => retried += batch,
+            let batch = deliveries.retry_dead(id, now, BATCH, &audit).await?;
+            if batch == 0 {
+                return Ok(retried);
             }
+            retried += batch;
+            self.pause_after(batch).await;
         }
     }
 
@@ -629,10 +634,19 @@ impl WebhookAdmin {
         let deliveries = &self.webhooks.deliveries;
         let mut purged = 0;
         loop {
-            match deliveries.purge(state, before, BATCH, &audit).await? {
-                0 => return Ok(purged),
-                batch => purged += batch,
+            let batch = deliveries.purge(state, before, BATCH, &audit).await?;
+            if batch == 0 {
+                return Ok(purged);
             }
+            purged += batch;
+            self.pause_after(batch).await;
+        }
+    }
+
+    /// Waits if the batch was full.
+    async fn pause_after(&self, batch: u64) {
+        if batch >= u64::from(BATCH) {
+            self.environment.runtime.sleep(PAUSE_BETWEEN_BATCHES).await;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
@@ -243,7 +243,9 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     }
     admin.ping(&other).await.unwrap();
     fail_all(&webhooks).await;
+    let began = Instant::now();
     assert_eq!(admin.retry_dead(&id, &BY).await.unwrap(), u64::from(MANY));
+    assert!(began.elapsed() >= Duration::from_millis(100), "a pause after each full batch");
     let calls = calls.take_counts()["deliveries.retry_dead"];
     assert_eq!(calls, 4, "500 in one call");
     let mut dead = DeliveryFilter::default();
