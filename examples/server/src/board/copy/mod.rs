@@ -34,6 +34,9 @@ const WAITING_BATCHES: usize = 4;
 const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online to test the copy: \
                          changes after its beginning are missing in the target";
 
+const FEED_IS_MOVING: &str = "the events of a restored dump have positions of another cluster; run `forum-server worker` until \
+                              `GET /x/events` returns them, and then repeat";
+
 /// A complete copy.
 #[derive(Debug)]
 pub struct CopiedBoard {
@@ -112,7 +115,7 @@ pub async fn to_postgres(
 /// writes `entry` to its audit log. With `allow_online`, also copies a board that is online.
 ///
 /// # Errors
-/// If the board is online, a value cannot be stored, or a database fails.
+/// If the board is online, the events of its feed wait for new positions, a value cannot be stored, or a database fails.
 pub async fn to_sqlite(
     source: &Pool,
     target: &Path,
@@ -123,6 +126,9 @@ pub async fn to_sqlite(
     let mut client = source.get().await.during(SOURCE)?;
     let (tx, was_offline) = postgres::begin_source(&mut client).await.during(SOURCE)?;
     check_offline(was_offline, allow_online)?;
+    if postgres::is_feed_moving(&tx).await.during(SOURCE)? {
+        return Err(BoardError::conflict(FEED_IS_MOVING));
+    }
     let path = target.to_owned();
     let (mut target, indexes) =
         blocking(move || sqlite::create_target(&path)).await.during(TARGET)?;

@@ -112,6 +112,16 @@ pub async fn begin_target(tx: &Transaction<'_>) -> BackendResult<Option<String>>
     Ok(None)
 }
 
+const IS_FEED_MOVING: &str = "
+    WITH next AS (
+        SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT) AS position
+    )
+    SELECT EXISTS (SELECT FROM forum_api_feed_move)
+        OR EXISTS (SELECT FROM forum_api_events WHERE in_feed AND position >= (SELECT position FROM next))
+        AND EXISTS (
+            SELECT FROM forum_api_events WHERE in_feed AND position >= 0 AND position < (SELECT position FROM next)
+        ) AS is_moving";
+
 const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
@@ -125,6 +135,12 @@ pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
     let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get("is_offline")?;
     Ok((tx, is_offline))
+}
+
+/// Returns whether later events precede earlier ones in the feed, because the earlier ones are of another cluster and a
+/// worker has not moved all of them. SQLite would keep this order.
+pub async fn is_feed_moving(tx: &Transaction<'_>) -> BackendResult<bool> {
+    Ok(tx.query_one(IS_FEED_MOVING, &[]).await?.try_get("is_moving")?)
 }
 
 /// Returns all tables of the schema, except those that are not copied.

@@ -53,6 +53,22 @@ fn refusals_change_nothing() {
     fs::remove_file(path("new.db-journal")).unwrap();
     fs::write(path("new.db.key"), "0123456789abcdef").unwrap();
     assert_refused(&postgres, "sqlite:new.db", "contains another key");
+    let run_on_copy = |command: &str| {
+        let run = directory.run_line(&format!("{command} --database {postgres}"), "");
+        assert_eq!(run.status, 0, "{run:?}");
+    };
+    run_on_copy("post delete 5");
+    database.query("UPDATE forum_api_events SET position = 4611686018427387904");
+    run_on_copy("post restore 5");
+    assert_refused(&postgres, "sqlite:none.db", "have positions of another cluster");
+    database.query("UPDATE forum_api_events SET position = 4611686018427387904");
+    database.query(
+        "INSERT INTO forum_api_feed_move (only_row, last_number, position) VALUES (TRUE, 9, -9)",
+    );
+    assert_refused(&postgres, "sqlite:none.db", "have positions of another cluster");
+    database.query("DELETE FROM forum_api_feed_move");
+    let copied = copy(directory, &postgres, "sqlite:moved.db");
+    assert_eq!(copied.status, 0, "{copied:?}");
     database.query("INSERT INTO board_migrations VALUES (1000, 'later', '')");
     assert_refused(&postgres, "sqlite:none.db", "newer than this program");
     let directory = server.stop();
