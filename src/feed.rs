@@ -321,27 +321,21 @@ impl EventFeed {
         self.environment.since_overlap.max(self.environment.thread_since_overlap)
     }
 
-    /// Returns the time since which the events that were fanned out are kept.
-    fn kept_since(&self) -> Timestamp {
-        self.environment.clock.now().saturating_sub(self.retention)
-    }
-
     /// Returns the position at which a page with the events since a time begins; `None` if no event is kept. A page of a time
     /// before the retention begins with the first event that is kept: the ids of earlier events are no valid positions.
     async fn start(&self, since: Timestamp) -> BoardResult<Option<FeedPosition>> {
-        let kept_since = self.kept_since();
         let start = self.store.before(since).await?.unwrap_or(FeedPosition::START);
-        if since >= kept_since {
+        let now = self.environment.clock.now();
+        if since >= now.saturating_sub(self.retention) {
             return Ok(Some(start));
         }
-        let first = self.store.first_kept(kept_since).await?;
+        let first = self.store.first_kept(self.retention, now).await?;
         Ok(first.map(|first| start.max(first.before())))
     }
 
     /// Returns whether half of the retention of a position has passed.
     fn is_old(&self, found: &FoundInFeed) -> bool {
-        let limit = self.environment.clock.now().saturating_sub(self.retention / 2);
-        found.fanned_out_at.is_some_and(|fanned_out_at| fanned_out_at <= limit)
+        found.age.is_some_and(|age| age >= self.retention / 2)
     }
 
     async fn position(&self, event: &EventId) -> BoardResult<FoundInFeed> {
@@ -354,15 +348,15 @@ impl EventFeed {
     /// Returns the position of an event; `None` if the board does not keep the event, or if it and all earlier events are
     /// older than the retention. An event that a clock that is ahead fanned out is not older than the retention.
     async fn find(&self, event: &EventId) -> BoardResult<Option<FoundInFeed>> {
-        let kept_since = self.kept_since();
-        let Some(found) = self.store.find(event).await? else {
+        let now = self.environment.clock.now();
+        let Some(found) = self.store.find(event, now).await? else {
             return Ok(None);
         };
-        if found.fanned_out_at.is_none_or(|time| time >= kept_since) {
+        if found.age.is_none_or(|age| age <= self.retention) {
             return Ok(Some(found));
         }
         // Events can be fanned out in another order than that of the feed.
-        let first = self.store.first_kept(kept_since).await?;
+        let first = self.store.first_kept(self.retention, now).await?;
         Ok(first.filter(|first| *first <= found.position).map(|_| found))
     }
 }

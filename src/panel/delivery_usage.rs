@@ -47,8 +47,7 @@ impl Deliveries {
         // A worker keeps finished deliveries for seven days by default.
         let has_before = period.length() <= DAY;
         let length = period.length().saturating_mul(1 + u32::from(has_before));
-        let since = context.now.saturating_sub(length);
-        let counts = stores.deliveries.delivery_stats(since, context.now).await?;
+        let counts = stores.deliveries.delivery_stats(length, context.now).await?;
         let hours = period.length().as_secs() / HOUR.as_secs();
         let (counts, before): (Vec<_>, Vec<_>) =
             counts.into_iter().partition(|one| one.hours_ago < hours);

@@ -67,8 +67,8 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     };
     let mut endpoints: Vec<_> = all.iter().filter(matches).collect();
     endpoints.sort_by_key(|endpoint| endpoint.failing_since.is_none());
-    let since = context.now.saturating_sub(DAY);
-    let stats_by_endpoint = match context.webhooks()?.deliveries.endpoint_stats(since).await {
+    let deliveries = &context.webhooks()?.deliveries;
+    let stats_by_endpoint = match deliveries.endpoint_stats(DAY, context.now).await {
         Ok(stats) => {
             let by_endpoint = |one: EndpointStats| (one.endpoint_id.clone(), one);
             Some(stats.into_iter().map(by_endpoint).collect::<HashMap<_, _>>())

@@ -127,8 +127,8 @@ impl Settlement {
 pub struct QueueStats {
     /// Number of due deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub depth: u64,
-    /// Due time of the oldest due delivery, at the latest the time of the call; `None` if no delivery is due.
-    pub oldest_due_at: Option<Timestamp>,
+    /// Time since the due time of the oldest due delivery; `None` if no delivery is due.
+    pub oldest_age: Option<Duration>,
     /// Number of dead deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub dead: u64,
     /// Number of disabled endpoints.
@@ -293,8 +293,8 @@ pub struct LastDelivery {
 
 /// Stores deliveries. The cost of finding due deliveries does not depend on the number of pending ones.
 ///
-/// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times. It
-/// then uses the caller's times only to compute durations.
+/// `now` is the caller's time. A backend that several machines share may use its own clock for leases, due times and ages.
+/// It then uses the caller's times only to compute durations.
 ///
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
 ///
@@ -379,12 +379,16 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// See [`WebhookStores::delivery_stats`](super::WebhookStores::delivery_stats).
     async fn delivery_stats(
         &self,
-        since: Timestamp,
+        period: Duration,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>>;
 
     /// See [`WebhookStores::endpoint_stats`](super::WebhookStores::endpoint_stats).
-    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
+    async fn endpoint_stats(
+        &self,
+        period: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Vec<EndpointStats>>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
     /// nothing, if the endpoint does not exist or is disabled.
@@ -433,7 +437,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
+    /// Removes up to `limit` deliveries in `state` that were created longer ago than `age`, the oldest first. Returns their
     /// number. `state` must be a [finished](DeliveryState) state.
     ///
     /// # Errors
@@ -441,7 +445,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     async fn purge(
         &self,
         state: DeliveryState,
-        before: Timestamp,
+        age: Duration,
+        now: Timestamp,
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64>;
@@ -464,12 +469,12 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// See [`WebhookStores::count_dead_deliveries`](super::WebhookStores::count_dead_deliveries).
     async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64>;
 
-    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
-    /// Returns their number. An event is removed with its last delivery, unless it is in the feed.
+    /// Removes up to `limit` deliveries that became delivered, gone or withheld longer ago than `retention`, or whose endpoint
+    /// was removed. Returns their number. An event is removed with its last delivery, unless it is in the feed.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`. Returns `None` for a

@@ -1,6 +1,7 @@
 //! Trait of feed stores: the events that clients can still read.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -38,8 +39,8 @@ impl FeedPosition {
 pub struct FoundInFeed {
     /// Position of the event.
     pub position: FeedPosition,
-    /// Time of the fan-out; `None` before it.
-    pub fanned_out_at: Option<Timestamp>,
+    /// Time since the fan-out, zero if a clock that was ahead recorded it; `None` before it.
+    pub age: Option<Duration>,
 }
 
 /// An event of the feed without its body.
@@ -73,13 +74,15 @@ pub struct FeedRead {
 
 /// Stores the events of the feed: those that are not fanned out yet, and those that the worker keeps for its
 /// `event_retention` after the fan-out.
+///
+/// `now` is the caller's time. A backend that several machines share may use its own clock instead.
 #[async_trait]
 pub trait FeedStore: Send + Sync + 'static {
     /// Returns the position of an event of the feed; `None` if the feed does not contain it (any more).
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>>;
+    async fn find(&self, id: &EventId, now: Timestamp) -> BackendResult<Option<FoundInFeed>>;
 
     /// Returns a position after which the events that occurred at or after `time` follow; `None` if the feed is empty. It is
     /// before all of the first 1,000 of these events in the order of their times, and at most that of the latest event that
@@ -89,11 +92,15 @@ pub trait FeedStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
 
-    /// Returns the position of the first event that was not fanned out before `time`; `None` if there is none.
+    /// Returns the position of the first event that was not fanned out longer ago than `retention`; `None` if there is none.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn first_kept(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
+    async fn first_kept(
+        &self,
+        retention: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Option<FeedPosition>>;
 
     /// Returns up to `limit` events after a position, in order.
     ///
@@ -120,11 +127,11 @@ pub trait FeedStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn bodies(&self, ids: &[EventId]) -> BackendResult<HashMap<EventId, String>>;
 
-    /// Removes up to `limit` events from the beginning of the feed that were fanned out before `before`. Deletes those without
-    /// deliveries. Returns their number.
+    /// Removes up to `limit` events from the beginning of the feed that were fanned out longer ago than `retention`. Deletes
+    /// those without deliveries. Returns their number.
     ///
-    /// A fan-out after `ahead` was recorded by a clock that was ahead. Of the first `limit` events, the method sets it to
-    /// `ahead`, so that the event stays for its retention time from now on.
+    /// A fan-out that is more than 60 s ahead was recorded by a clock that was ahead. Of the first `limit` events, the method
+    /// sets it to `now`, so that the event stays for its retention from now on.
     ///
     /// A store that first has to move events to their positions moves some of them, and returns `limit`.
     ///
@@ -133,5 +140,5 @@ pub trait FeedStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn sweep(&self, before: Timestamp, ahead: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64>;
 }

@@ -1,6 +1,7 @@
 //! The stores of webhooks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{
     DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FeedStore,
@@ -112,7 +113,7 @@ impl WebhookStores {
     }
 }
 
-/// Deliveries.
+/// Deliveries. `now` is the time of the caller. Postgres uses its own clock instead, whose times are stored.
 impl WebhookStores {
     /// Returns a delivery and its stored attempts, oldest first; `None` if it does not exist or its endpoint was removed.
     ///
@@ -157,28 +158,32 @@ impl WebhookStores {
         self.deliveries.queue_stats(now).await
     }
 
-    /// Counts the deliveries that were first queued after `since`, by endpoint, state and hour before `now`, in any order. A
-    /// delivery of a later time than `now` counts as 0 hours ago. Deliveries of removed endpoints are not counted. Of each state,
-    /// only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
+    /// Counts the deliveries that were first queued less than `period` before `now`, by endpoint, state and hour, in any order.
+    /// A delivery of a later time than `now` counts as 0 hours ago. Deliveries of removed endpoints are not counted. Of each
+    /// state, only the latest [`DeliveryCount::MAX_DELIVERIES`] are read.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     pub async fn delivery_stats(
         &self,
-        since: Timestamp,
+        period: Duration,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
-        self.deliveries.delivery_stats(since, now).await
+        self.deliveries.delivery_stats(period, now).await
     }
 
-    /// Returns the results of each endpoint, in any order: the numbers of its deliveries that were first queued after
-    /// `since`, and its latest delivery with an attempt, also if it is older. Of each endpoint, only the latest
+    /// Returns the results of each endpoint, in any order: the numbers of its deliveries that were first queued less than
+    /// `period` before `now`, and its latest delivery with an attempt, also if it is older. Of each endpoint, only the latest
     /// [`EndpointStats::MAX_DELIVERIES`] deliveries with an attempt are counted.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    pub async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        self.deliveries.endpoint_stats(since).await
+    pub async fn endpoint_stats(
+        &self,
+        period: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Vec<EndpointStats>> {
+        self.deliveries.endpoint_stats(period, now).await
     }
 }
 

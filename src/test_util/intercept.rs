@@ -362,14 +362,14 @@ intercepted! {
 
 intercepted! {
     feed: FeedStore {
-        find(id: &EventId) -> Option<FoundInFeed>: (id.clone()) => (id);
+        find(id: &EventId, now: Timestamp) -> Option<FoundInFeed>: (id.clone(), now) => (id, *now);
         before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
-        first_kept(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
+        first_kept(retention: Duration, now: Timestamp) -> Option<FeedPosition>: (retention, now) => (*retention, *now);
         read(after: FeedPosition, reader: &UserId, limit: u32) -> FeedRead:
             (after, reader.clone(), limit) => (*after, reader, *limit);
         latest(reader: &UserId, limit: u32) -> Vec<FeedEntry>: (reader.clone(), limit) => (reader, *limit);
         bodies(ids: &[EventId]) -> HashMap<EventId, String>: (ids.to_vec()) => (ids);
-        sweep(before: Timestamp, ahead: Timestamp, limit: u32) -> u64: (before, ahead, limit) => (*before, *ahead, *limit);
+        sweep(retention: Duration, now: Timestamp, limit: u32) -> u64: (retention, now, limit) => (*retention, *now, *limit);
     }
 }
 
@@ -408,8 +408,8 @@ intercepted! {
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         correct_times(now: Timestamp) -> u64: (now) => (*now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
-        delivery_stats(since: Timestamp, now: Timestamp) -> Vec<DeliveryCount>: (since, now) => (*since, *now);
-        endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
+        delivery_stats(period: Duration, now: Timestamp) -> Vec<DeliveryCount>: (period, now) => (*period, *now);
+        endpoint_stats(period: Duration, now: Timestamp) -> Vec<EndpointStats>: (period, now) => (*period, *now);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
         retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> bool:
@@ -417,12 +417,12 @@ intercepted! {
         retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (endpoint.clone(), now, limit, audit.clone()) => (endpoint, *now, *limit, audit);
         remove(id: &DeliveryId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
-        purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
-            (state, before, limit, audit.clone()) => (*state, *before, *limit, audit);
+        purge(state: DeliveryState, age: Duration, now: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
+            (state, age, now, limit, audit.clone()) => (*state, *age, *now, *limit, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
         is_sending(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);
         list(filter: &DeliveryFilter) -> Vec<(Delivery, Option<AttemptRecord>)>: (filter.clone()) => (filter);
         count_dead(endpoint: Option<&EndpointId>) -> u64: (endpoint.cloned()) => (endpoint.as_ref());
-        sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
+        sweep(retention: Duration, now: Timestamp, limit: u32) -> u64: (retention, now, limit) => (*retention, *now, *limit);
     }
 }

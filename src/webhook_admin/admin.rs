@@ -630,11 +630,11 @@ impl WebhookAdmin {
         let days = age.as_secs() / DAY.as_secs();
         let state_name = state.as_str();
         let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
-        let before = self.environment.clock.now().saturating_sub(age);
+        let now = self.environment.clock.now();
         let deliveries = &self.webhooks.deliveries;
         let mut purged = 0;
         loop {
-            let batch = deliveries.purge(state, before, BATCH, &audit).await?;
+            let batch = deliveries.purge(state, age, now, BATCH, &audit).await?;
             if batch == 0 {
                 return Ok(purged);
             }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::context::WorkerContext;
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::BackendResult;
-use crate::model::CLOCK_TOLERANCE;
 use crate::webhook::DeliveryState;
 
 /// Number of deliveries that are removed in one call.
@@ -31,8 +30,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 }
 
 async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
-    let before = context.now().saturating_sub(context.settings.retention);
-    let sweeping = context.stores.deliveries.sweep(before, BATCH);
+    let retention = context.settings.retention;
+    let sweeping = context.stores.deliveries.sweep(retention, context.now(), BATCH);
     // A sweep that fails does not prevent the others, unless the worker stops.
     let swept = context.with_step_timeout(sweeping).await;
     let purged = if context.is_stopping() { Ok(0) } else { purge_dead(context).await };
@@ -51,10 +50,9 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
 
 /// Removes a batch of events from the feed whose `event_retention` has passed. Returns their number.
 async fn sweep_feed(context: &WorkerContext) -> BackendResult<u64> {
-    let now = context.now();
-    let before = now.saturating_sub(context.settings.event_retention);
-    let ahead = now.saturating_add(CLOCK_TOLERANCE);
-    context.with_step_timeout(context.stores.feed.sweep(before, ahead, BATCH)).await
+    let retention = context.settings.event_retention;
+    let sweeping = context.stores.feed.sweep(retention, context.now(), BATCH);
+    context.with_step_timeout(sweeping).await
 }
 
 async fn correct_times(context: &WorkerContext) -> BackendResult<Duration> {
@@ -78,8 +76,7 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
         .entry(random, now, AuditAction::DELIVERY_PURGED, "")?
         .with_details("dead");
     let deliveries = &context.stores.deliveries;
-    let before = now.saturating_sub(retention);
-    let purge = deliveries.purge(DeliveryState::Dead, before, BATCH, &audit);
+    let purge = deliveries.purge(DeliveryState::Dead, retention, now, BATCH, &audit);
     context.with_step_timeout(purge).await
 }
 
@@ -103,16 +100,12 @@ mod queue_metrics {
     }
 
     async fn record(context: &WorkerContext) {
-        let now = context.now();
-        let stats = context.stores.deliveries.queue_stats(now);
+        let stats = context.stores.deliveries.queue_stats(context.now());
         match context.with_step_timeout(stats).await {
             Ok(stats) => {
-                let oldest = stats.oldest_due_at;
-                let age =
-                    oldest.map(|due_at| now.saturating_duration_since(due_at)).unwrap_or_default();
                 recorder::record_queue(&QueueSample {
                     depth: stats.depth,
-                    age,
+                    age: stats.oldest_age.unwrap_or_default(),
                     dead: stats.dead,
                     disabled_endpoints: stats.disabled_endpoints,
                     retrying: stats.retrying,

@@ -89,7 +89,8 @@ fn counters_equal_their_rows(world: &mut World) {
     let retries = rows.iter().filter(|row| row.progress.state == DeliveryState::Retrying);
     let mut expected = QueueStats::default();
     expected.depth = rows.iter().filter(is_due).count() as u64;
-    expected.oldest_due_at = rows.iter().filter(is_due).filter_map(|row| row.progress.due_at).min();
+    let due_times = rows.iter().filter(is_due).filter_map(|row| row.progress.due_at);
+    expected.oldest_age = due_times.min().map(|due_at| now.saturating_duration_since(due_at));
     expected.dead = count(DeliveryState::Dead);
     expected.disabled_endpoints = endpoints.iter().filter(|one| !one.enabled).count() as u64;
     expected.retrying = count(DeliveryState::Retrying);

@@ -11,7 +11,7 @@ use forum_api::conformance::{FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, FanOut, FeedRead,
-    QueueStats, Settlement, Stores, WebhookStores,
+    FoundInFeed, QueueStats, Settlement, Stores, WebhookStores,
 };
 use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
@@ -121,9 +121,11 @@ fn faults() -> Vec<Fault> {
     vec![
     ("an event loses its forum", arguments("outbox.insert", |(event,): &mut (Event,)| event.forum_id = None), "outbox::inserted_events_are_pending_unchanged"),
     ("the feed is reversed", result("feed.read", |read: &mut FeedRead| read.entries.reverse()), "feed::events_are_read_in_the_order_of_their_inserts"),
-    ("an event of the feed is kept without end", arguments("feed.first_kept", |(time,): &mut (Timestamp,)| *time = Timestamp::from_millis(i64::MIN)), "feed::the_first_kept_event_was_not_fanned_out_before"),
+    ("an event of the feed is kept without end", arguments("feed.first_kept", |(retention, _): &mut (Duration, Timestamp)| *retention = Duration::MAX), "feed::the_first_kept_event_was_not_fanned_out_before"),
     ("a delivery is never being sent", result("deliveries.is_sending", |is_sending: &mut bool| *is_sending = false), "leases::a_delivery_is_being_sent_during_its_attempt"),
-    ("a sweep removes nothing", arguments("feed.sweep", |(_, _, limit): &mut (Timestamp, Timestamp, u32)| *limit = 0), "feed::a_sweep_removes_events_from_the_beginning"),
+    ("the age of an event is missing", result("feed.find", |found: &mut Option<FoundInFeed>| found.iter_mut().for_each(|one| one.age = None)), "feed::the_age_of_an_event_begins_with_its_fan_out"),
+    ("events are swept too early", arguments("feed.sweep", |(retention, _, _): &mut (Duration, Timestamp, u32)| *retention -= MILLI), "feed::an_event_of_a_clock_that_was_ahead_stays_for_its_retention"),
+    ("a sweep removes nothing", arguments("feed.sweep", |(_, _, limit): &mut (Duration, Timestamp, u32)| *limit = 0), "feed::a_sweep_removes_events_from_the_beginning"),
     ("a long body is truncated", arguments("outbox.insert", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::inserted_events_are_pending_unchanged"),
     ("pending events are returned newest first", result("outbox.pending", |events: &mut Vec<Event>| events.reverse()), "outbox::the_oldest_pending_events_come_first"),
     ("events with the same time are ordered by id", result("outbox.pending", |events: &mut Vec<Event>| events.sort_by_key(|event| event.id.to_string())), "outbox::events_of_one_moment_keep_their_insertion_order"),
@@ -155,7 +157,7 @@ fn faults() -> Vec<Fault> {
     ("the statistics exclude deliveries due now", arguments("deliveries.queue_stats", |(now,): &mut (Timestamp,)| *now = now.saturating_sub(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
     ("leases of a clock that was ahead are kept", arguments("deliveries.correct_times", |(now,): &mut (Timestamp,)| *now = now.saturating_add(MILLI * 7_200_000)), "claims::times_of_a_clock_that_was_ahead_count_as_reached"),
     ("the depth is limited to 100", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.depth = backlog.depth.min(100)), "claims::queue_stats_match_claimable_deliveries"),
-    ("the oldest due time is missing", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.oldest_due_at = None), "claims::queue_stats_match_claimable_deliveries"),
+    ("the oldest due time is missing", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.oldest_age = None), "claims::queue_stats_match_claimable_deliveries"),
     ("a lease ends too early", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration -= MILLI), "leases::a_leased_delivery_is_not_claimed_again"),
     ("a lease ends too late", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration += MILLI), "leases::an_expired_lease_is_reported"),
     ("an expired lease is not reported", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.previous_lease_expired = false)), "leases::an_expired_lease_is_reported"),
@@ -191,12 +193,12 @@ fn faults() -> Vec<Fault> {
     ("the filter by topic is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.topic = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("a list has no attempts", result("deliveries.list", |list: &mut Listed| list.iter_mut().for_each(|(_, last)| *last = None)), "lists::a_response_filter_selects_by_the_last_attempt"),
     ("a list exceeds its limit", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.limit += 1), "lists::a_list_has_only_deliveries_that_match_its_filter"),
-    ("deliveries are swept too early", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_add(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
-    ("deliveries are swept too late", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
-    ("the limit of a sweep is ignored", arguments("deliveries.sweep", |(_, limit): &mut (Timestamp, u32)| *limit = 999), "sweeps::a_sweep_respects_its_limit"),
+    ("deliveries are swept too early", arguments("deliveries.sweep", |(retention, _, _): &mut (Duration, Timestamp, u32)| *retention -= MILLI), "sweeps::deliveries_that_ended_long_ago_are_swept"),
+    ("deliveries are swept too late", arguments("deliveries.sweep", |(_, now, _): &mut (Duration, Timestamp, u32)| *now = now.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
+    ("the limit of a sweep is ignored", arguments("deliveries.sweep", |(_, _, limit): &mut (Duration, Timestamp, u32)| *limit = 999), "sweeps::a_sweep_respects_its_limit"),
     ("dead deliveries are swept", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::DeliveryState::Gone)), "sweeps::pending_and_dead_deliveries_are_not_swept"),
-    ("the start of the period is included", arguments("deliveries.delivery_stats", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("hours are counted from another end", arguments("deliveries.delivery_stats", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("the start of the period is included", arguments("deliveries.delivery_stats", |(period, _): &mut (Duration, Timestamp)| *period += MILLI), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("hours are counted from another end", arguments("deliveries.delivery_stats", |(_, now): &mut (Duration, Timestamp)| *now = now.saturating_add(MILLI)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
     ("an endpoint is missing from the usage", result("deliveries.delivery_stats", |usage: &mut Vec<DeliveryCount>| usage.truncate(3)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
     ]
 }

@@ -126,12 +126,12 @@ impl DeliveryStore for PostgresExecutor {
 
     async fn delivery_stats(
         &self,
-        since: Timestamp,
+        period: Duration,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
         let parameters = [
-            since.into(),
-            now.into(),
+            self.clock.time(now).into(),
+            millis(period).into(),
             Parameter::texts(DeliveryState::ALL),
             i64::from(DeliveryCount::MAX_DELIVERIES).into(),
         ];
@@ -140,8 +140,13 @@ impl DeliveryStore for PostgresExecutor {
         Ok(counts.into_iter().flatten().collect())
     }
 
-    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let parameters = [since.into(), EndpointStats::MAX_DELIVERIES.into()];
+    async fn endpoint_stats(
+        &self,
+        period: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Vec<EndpointStats>> {
+        let parameters =
+            [self.clock.time(now).into(), period.into(), EndpointStats::MAX_DELIVERIES.into()];
         let stats = Statement::new(ENDPOINT_STATS, parameters);
         query_readable(self, "endpoints", stats, read_endpoint_stats).await
     }
@@ -207,11 +212,13 @@ impl DeliveryStore for PostgresExecutor {
     async fn purge(
         &self,
         state: DeliveryState,
-        before: Timestamp,
+        age: Duration,
+        now: Timestamp,
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let parameters = vec![(&state).into(), before.into(), limit.into()];
+        let parameters =
+            vec![(&state).into(), self.clock.time(now).into(), millis(age).into(), limit.into()];
         Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 
@@ -235,8 +242,9 @@ impl DeliveryStore for PostgresExecutor {
         sql::deliveries::count_dead(self, endpoint).await
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        Ok(self.execute(SWEEP, &[before.into(), limit.into()]).await?)
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
+        let parameters = [self.clock.time(now).into(), millis(retention).into(), limit.into()];
+        Ok(self.execute(SWEEP, &parameters).await?)
     }
 }
 

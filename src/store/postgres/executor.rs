@@ -1,13 +1,14 @@
 //! Executor of the stores.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::audit::{entry_values, insert_statement};
 use super::execute::{LeaseClock, PostgresExecutor, millis};
 use super::{Parameter, PostgresDriver, PostgresError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::sql::{
     ColumnResult, Columns, SUMS, SqlExecutor, SqlStore, Statement, UsageTable, Value,
     read_idempotency_record,
@@ -60,6 +61,12 @@ impl SqlExecutor for PostgresExecutor {
             )
             DELETE FROM {name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM page))"
         )
+    }
+
+    const NOW: &'static str = "coalesce(CAST(?1 AS BIGINT), CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT))";
+
+    fn time(&self, now: Timestamp) -> Option<Timestamp> {
+        self.clock.time(now)
     }
 
     /// An event is in order if all transactions with an earlier or the same number have ended. Until all events of another
@@ -216,8 +223,8 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn sweep_feed(
         &self,
-        before: Timestamp,
-        ahead: Timestamp,
+        retention: Duration,
+        now: Timestamp,
         limit: u32,
     ) -> BackendResult<u64> {
         self.execute(BEGIN_MOVE, &[]).await?;
@@ -226,7 +233,12 @@ impl SqlExecutor for PostgresExecutor {
         if is_moving == Some(true) {
             return Ok(limit.into());
         }
-        let parameters = [before.into(), ahead.into(), i64::from(limit).into()];
+        let parameters = [
+            self.clock.time(now).into(),
+            millis(retention).into(),
+            millis(CLOCK_TOLERANCE).into(),
+            i64::from(limit).into(),
+        ];
         Ok(self.execute(SWEEP_FEED, &parameters).await?)
     }
 }

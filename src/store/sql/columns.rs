@@ -1,6 +1,7 @@
 //! Columns of a row, by name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::audit::{AuditAction, AuditOrigin};
 use crate::driver_error::ColumnError;
@@ -124,6 +125,14 @@ impl FromColumn for [u8; 32] {
 impl FromColumn for Timestamp {
     fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
         Ok(columns.integer(name)?.map(Self::from_millis))
+    }
+}
+
+/// A number of milliseconds. A negative one is zero.
+impl FromColumn for Duration {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        let millis = columns.integer(name)?;
+        Ok(millis.map(|millis| Self::from_millis(u64::try_from(millis).unwrap_or_default())))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Execution of statements by a database.
 
+use std::time::Duration;
+
 use super::usage_table::UsageTable;
 use super::{ColumnResult, Columns, Statement, report_unreadable};
 use crate::audit::AuditEntry;
@@ -24,6 +26,13 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// Returns a statement that deletes the first `?2` rows of a table of usage. `hours` is their condition and their order,
     /// with the hour `?1`.
     fn sweep_usage(table: UsageTable, hours: &str) -> String;
+
+    /// SQL expression: the time of the clock that decides leases, due times and ages, in milliseconds. Its parameter `?1` is
+    /// [`time`](Self::time).
+    const NOW: &'static str;
+
+    /// Returns the parameter of [`NOW`](Self::NOW). `now` is the caller's time.
+    fn time(&self, now: Timestamp) -> Option<Timestamp>;
 
     /// SQL condition: true if no event with an earlier position can become visible later.
     const IS_IN_ORDER: &'static str;
@@ -92,8 +101,8 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// See [`FeedStore::sweep`](crate::store::FeedStore::sweep).
     fn sweep_feed(
         &self,
-        before: Timestamp,
-        ahead: Timestamp,
+        retention: Duration,
+        now: Timestamp,
         limit: u32,
     ) -> impl Future<Output = BackendResult<u64>> + Send;
 }

@@ -1,6 +1,7 @@
 //! Feed store.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -8,9 +9,6 @@ use super::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement, readable};
 use crate::error::{BackendError, BackendResult};
 use crate::model::{EventId, Timestamp, UserId};
 use crate::store::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
-
-const FIND: &str = "
-    SELECT position, number, fanned_out_at FROM forum_api_events WHERE id = ?1 AND in_feed";
 
 /// The first event since a time in the order of the feed is one of the earliest ones in the order of their times, unless
 /// a clock that was behind wrote all of these later.
@@ -25,11 +23,6 @@ const BEFORE: &str = "
     SELECT position, number FROM (SELECT * FROM last UNION ALL SELECT * FROM since) AS page
     ORDER BY position, number LIMIT 1";
 
-/// The expression hides the condition from the planner, which otherwise can prefer an index of another order.
-const FIRST_KEPT: &str = "
-    SELECT position, number FROM forum_api_events WHERE in_feed AND coalesce(fanned_out_at >= ?1, TRUE)
-    ORDER BY position, number LIMIT 1";
-
 /// The parties of a message or a rating are in the body. A body without the id of the reader is not read.
 const COLUMNS: &str = "
     SELECT
@@ -39,13 +32,29 @@ const COLUMNS: &str = "
 
 const LATEST: &str = " ORDER BY position DESC, number DESC LIMIT ?2";
 
+fn find<E: SqlExecutor>() -> String {
+    format!(
+        "SELECT position, number, {} - fanned_out_at AS age FROM forum_api_events WHERE id = ?2 AND in_feed",
+        E::NOW
+    )
+}
+
+/// The expression hides the condition from the planner, which otherwise can prefer an index of another order.
+fn first_kept<E: SqlExecutor>() -> String {
+    format!(
+        "SELECT position, number FROM forum_api_events
+        WHERE in_feed AND coalesce(fanned_out_at >= (SELECT {}) - ?2, TRUE)
+        ORDER BY position, number LIMIT 1",
+        E::NOW
+    )
+}
+
 #[async_trait]
 impl<E: SqlExecutor> FeedStore for SqlStore<E> {
-    async fn find(&self, id: &EventId) -> BackendResult<Option<FoundInFeed>> {
-        let find = Statement::new(FIND, [id.into()]);
+    async fn find(&self, id: &EventId, now: Timestamp) -> BackendResult<Option<FoundInFeed>> {
+        let find = Statement::new(find::<E>(), [self.0.time(now).into(), id.into()]);
         self.first(find, |row| {
-            let fanned_out_at = row.optional("fanned_out_at")?;
-            Ok(FoundInFeed { position: read_position(row)?, fanned_out_at })
+            Ok(FoundInFeed { position: read_position(row)?, age: row.optional("age")? })
         })
         .await
     }
@@ -54,8 +63,13 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         self.first(Statement::new(BEFORE, [time.into()]), read_position).await
     }
 
-    async fn first_kept(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
-        self.first(Statement::new(FIRST_KEPT, [time.into()]), read_position).await
+    async fn first_kept(
+        &self,
+        retention: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Option<FeedPosition>> {
+        let values = [self.0.time(now).into(), retention.into()];
+        self.first(Statement::new(first_kept::<E>(), values), read_position).await
     }
 
     async fn read(
@@ -111,8 +125,8 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    async fn sweep(&self, before: Timestamp, ahead: Timestamp, limit: u32) -> BackendResult<u64> {
-        self.0.sweep_feed(before, ahead, limit).await
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
+        self.0.sweep_feed(retention, now, limit).await
     }
 }
 

@@ -149,7 +149,7 @@ pub(crate) fn read_endpoint_stats(row: &dyn Columns) -> ColumnResult<EndpointSta
 pub(crate) fn read_queue_stats(row: &dyn Columns) -> ColumnResult<QueueStats> {
     Ok(QueueStats {
         depth: row.value("depth")?,
-        oldest_due_at: row.optional("oldest_due_at")?,
+        oldest_age: row.optional("oldest_age")?,
         dead: row.value("dead")?,
         disabled_endpoints: row.value("disabled_endpoints")?,
         retrying: row.value("retrying")?,

@@ -1,6 +1,7 @@
 //! Statements that have the same text on SQLite and Postgres.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::columns::{ScopeList, text_columns};
 use crate::audit::{AuditAction, AuditOrigin};
@@ -92,6 +93,7 @@ values! {
     Vec<u8>: Bytes, |bytes| bytes;
     &[u8]: Bytes, |bytes| bytes.into();
     Timestamp: Integer, |time| time.as_millis();
+    Duration: Integer, |duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     &SecretDigest: Bytes, |digest| digest.as_bytes().into();
     &EncryptedSecret: Bytes, |secret| secret.as_bytes().into();
 }

@@ -163,9 +163,10 @@ impl DeliveryStore for SqliteExecutor {
 
     async fn delivery_stats(
         &self,
-        since: Timestamp,
+        period: Duration,
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
+        let since = now.saturating_sub(period);
         self.read(move |connection| {
             let mut counts = Vec::new();
             for &state in DeliveryState::ALL {
@@ -179,7 +180,12 @@ impl DeliveryStore for SqliteExecutor {
         .await
     }
 
-    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+    async fn endpoint_stats(
+        &self,
+        period: Duration,
+        now: Timestamp,
+    ) -> BackendResult<Vec<EndpointStats>> {
+        let since = now.saturating_sub(period);
         let parameters = [since.into(), EndpointStats::MAX_DELIVERIES.into()];
         let stats = Statement::new(ENDPOINT_STATS, parameters);
         query_readable(self, "endpoints", stats, read_endpoint_stats).await
@@ -241,10 +247,12 @@ impl DeliveryStore for SqliteExecutor {
     async fn purge(
         &self,
         state: DeliveryState,
-        before: Timestamp,
+        age: Duration,
+        now: Timestamp,
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
+        let before = now.saturating_sub(age);
         let purge = Statement::new(PURGE, [(&state).into(), before.into(), limit.into()]);
         self.change_audited(purge, audit).await
     }
@@ -269,7 +277,8 @@ impl DeliveryStore for SqliteExecutor {
         sql::deliveries::count_dead(self, endpoint).await
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
+        let before = now.saturating_sub(retention);
         self.write(move |connection| {
             let orphans = change(connection, DELETE_ORPHANS, [limit])?;
             let rest = i64::from(limit) - orphans as i64;

@@ -1,6 +1,7 @@
 //! Executor of the stores.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::{Connection, Savepoint, params, params_from_iter};
 
@@ -69,6 +70,12 @@ impl SqlExecutor for SqliteExecutor {
         format!(
             "DELETE FROM {name} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {name} WHERE {hours} LIMIT ?2)"
         )
+    }
+
+    const NOW: &'static str = "?1";
+
+    fn time(&self, now: Timestamp) -> Option<Timestamp> {
+        Some(now)
     }
 
     /// Transactions do not overlap, so that the numbers of events are in the order of the commits.
@@ -187,11 +194,11 @@ impl SqlExecutor for SqliteExecutor {
 
     async fn sweep_feed(
         &self,
-        before: Timestamp,
-        ahead: Timestamp,
+        retention: Duration,
+        now: Timestamp,
         limit: u32,
     ) -> BackendResult<u64> {
-        self.write(move |connection| outbox::sweep_feed(connection, before, ahead, limit)).await
+        self.write(move |connection| outbox::sweep_feed(connection, retention, now, limit)).await
     }
 }
 

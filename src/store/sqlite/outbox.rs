@@ -1,9 +1,11 @@
 //! Fan-out of events, and their removal from the feed.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::execute::{Result, change, changes};
-use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::FanOut;
 use crate::webhook::Event;
 
@@ -18,10 +20,10 @@ const REMOVE_FROM_FEED: &str =
 
 const SWEEP: &str = include_str!("sql/sweep_feed.sql");
 
-/// Sets the fan-outs after `?1` at the beginning of the feed to this time.
+/// Sets the fan-outs after `?2` at the beginning of the feed to `?1`.
 const CORRECT_FAN_OUTS: &str = "
-    UPDATE forum_api_events SET fanned_out_at = ?1 WHERE fanned_out_at > ?1 AND number IN (
-        SELECT number FROM forum_api_events WHERE in_feed ORDER BY position, number LIMIT ?2
+    UPDATE forum_api_events SET fanned_out_at = ?1 WHERE fanned_out_at > ?2 AND number IN (
+        SELECT number FROM forum_api_events WHERE in_feed ORDER BY position, number LIMIT ?3
     )";
 
 /// Returns `true` if the event is new.
@@ -70,10 +72,12 @@ pub(super) fn remove_from_feed(connection: &Connection, id: &EventId) -> Result<
 
 pub(super) fn sweep_feed(
     connection: &Connection,
-    before: Timestamp,
-    ahead: Timestamp,
+    retention: Duration,
+    now: Timestamp,
     limit: u32,
 ) -> Result<u64> {
-    change(connection, CORRECT_FAN_OUTS, params![ahead, limit])?;
+    let before = now.saturating_sub(retention);
+    let latest = now.saturating_add(CLOCK_TOLERANCE);
+    change(connection, CORRECT_FAN_OUTS, params![now, latest, limit])?;
     Ok(change(connection, SWEEP, params![before, limit])? as u64)
 }

@@ -1,14 +1,16 @@
-//! The clock of Postgres decides leases and due times.
+//! The clock of Postgres decides leases, due times and ages.
 
 use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::{BeginOutcome, Completion, Settlement, Stores, WebhookStores};
-use forum_api::test_util::audit_entry;
+use forum_api::store::{BeginOutcome, Completion, FanOut, Settlement, Stores, WebhookStores};
+use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 
 use super::tables;
-use crate::fixture::{add, at, claim_all, ended, endpoint, event, keyed_request, queue};
+use crate::fixture::{add, at, claim_all, ended, endpoint, event, fan_out, keyed_request, queue};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -51,6 +53,49 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert_eq!(claimed.len(), 1);
     deliveries.release(&claimed, Duration::ZERO, ahead).await.unwrap();
     assert_eq!(deliveries.queue_stats(behind).await.unwrap().depth, 1);
+}
+
+/// A worker whose clock is a year ahead or behind removes no young deliveries and events, and computes the same ages as other
+/// workers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_clock_does_not_end_retentions() {
+    let webhooks = WebhookStores::in_postgres(&tables().await);
+    let (deliveries, feed) = (webhooks.deliveries(), webhooks.feed());
+    add(&webhooks, &[endpoint(1)]).await;
+    let now = SystemClock.now();
+    let clocks = [now.saturating_add(YEAR), now.saturating_sub(YEAR)];
+    for (number, state) in [(1, DeliveryState::Delivered), (2, DeliveryState::Dead)] {
+        let event = event(number);
+        webhooks.insert_event(&event).await.unwrap();
+        let in_feed = FanOut { stays_in_feed: true, ..fan_out(&event.id, &[endpoint(1)]) };
+        webhooks.outbox().fan_out(&[in_feed], now).await.unwrap();
+        let claimed = claim_all(&webhooks, now).await.deliveries;
+        let settlement = Settlement::new(&claimed[0], ended(state), Some(attempt_record(1)), now);
+        assert_eq!(deliveries.settle(&[settlement], now).await.unwrap().len(), 1);
+    }
+    queue(&webhooks, [event(3)], &[endpoint(1)]).await;
+    let first = feed.find(&event(1).id, now).await.unwrap().unwrap();
+    for clock in clocks {
+        assert_eq!(feed.sweep(DAY, clock, 9).await.unwrap(), 0);
+        assert_eq!(deliveries.sweep(DAY, clock, 9).await.unwrap(), 0);
+        let purged = deliveries.purge(DeliveryState::Dead, DAY, clock, 9, &audit_entry()).await;
+        assert_eq!(purged.unwrap(), 0);
+    }
+    for clock in clocks {
+        let found = feed.find(&event(1).id, clock).await.unwrap().unwrap();
+        assert_eq!(found.position, first.position);
+        assert!(found.age.unwrap() < Duration::from_secs(50), "{found:?}");
+        assert_eq!(feed.first_kept(DAY, clock).await.unwrap(), Some(first.position));
+        let queue = deliveries.queue_stats(clock).await.unwrap();
+        assert!(queue.depth == 1 && queue.oldest_age.unwrap() < Duration::from_secs(50));
+        let counts = deliveries.delivery_stats(DAY, clock).await.unwrap();
+        let by_hour: Vec<_> = counts.iter().map(|one| (one.hours_ago, one.count)).collect();
+        assert_eq!(by_hour, [(0, 1); 3]);
+        let results = &deliveries.endpoint_stats(DAY, clock).await.unwrap()[0];
+        assert_eq!((results.delivered, results.failed), (1, 1));
+    }
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(deliveries.sweep(Duration::ZERO, clocks[1], 9).await.unwrap(), 1);
 }
 
 /// A node whose clock is a year ahead neither forgets the keys of other nodes nor ends their runs.

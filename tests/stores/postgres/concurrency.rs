@@ -106,10 +106,10 @@ async fn an_event_that_an_open_transaction_hides_stays_in_the_feed() {
     let in_feed = FanOut { stays_in_feed: true, ..fan_out(&event(1).id, &[]) };
     webhooks.outbox().fan_out(&[in_feed], at(0)).await.unwrap();
     assert!(feed(&webhooks).await.is_empty());
-    assert_eq!(webhooks.feed().sweep(at(9), at(9), 9).await.unwrap(), 0);
+    assert_eq!(webhooks.feed().sweep(Duration::ZERO, at(9), 9).await.unwrap(), 0);
     open.commit().await.unwrap();
     assert_eq!(wait_for_feed(&webhooks, 1).await, [event(1).id]);
-    assert_eq!(webhooks.feed().sweep(at(9), at(9), 9).await.unwrap(), 1);
+    assert_eq!(webhooks.feed().sweep(Duration::ZERO, at(9), 9).await.unwrap(), 1);
     assert!(feed(&webhooks).await.is_empty());
 }
 
@@ -175,9 +175,9 @@ async fn events_of_another_cluster_move_before_those_of_this_one() {
         read.extend(page.entries.into_iter().map(|entry| entry.id));
         assert_eq!(read, expected[..count]);
         if let Some(last) = read.last() {
-            after = webhooks.feed().find(last).await.unwrap().unwrap().position;
+            after = webhooks.feed().find(last, at(0)).await.unwrap().unwrap().position;
         }
-        let swept = webhooks.feed().sweep(at(0), at(1), 9).await.unwrap();
+        let swept = webhooks.feed().sweep(Duration::ZERO, at(0), 9).await.unwrap();
         assert_eq!(swept, if count <= 12_000 { 9 } else { 0 }, "{count}");
     }
 }
@@ -196,7 +196,7 @@ async fn events_of_two_other_clusters_keep_their_order() {
         insert(&**client, &event(number)).await;
         client.execute(&restored(number, position), &[]).await.unwrap();
         expected.push(event(number).id);
-        while webhooks.feed().sweep(at(0), at(1), 9).await.unwrap() > 0 {}
+        while webhooks.feed().sweep(Duration::ZERO, at(0), 9).await.unwrap() > 0 {}
         assert_eq!(feed(&webhooks).await, expected);
     }
 }
@@ -221,12 +221,12 @@ async fn concurrent_moves_keep_the_order() {
         let webhooks = webhooks.clone();
         sweeps.spawn(async move {
             for _ in 0..8 {
-                webhooks.feed().sweep(at(0), at(1), 9).await.unwrap();
+                webhooks.feed().sweep(Duration::ZERO, at(0), 9).await.unwrap();
             }
         });
     }
     sweeps.join_all().await;
-    while webhooks.feed().sweep(at(0), at(1), 9).await.unwrap() > 0 {}
+    while webhooks.feed().sweep(Duration::ZERO, at(0), 9).await.unwrap() > 0 {}
     let read = webhooks.feed().read(FeedPosition::START, &UserId::from(1), 30_000).await.unwrap();
     let ids: Vec<_> = read.entries.into_iter().map(|entry| entry.id).collect();
     assert!(ids == expected, "{} events in another order", ids.len());
@@ -265,7 +265,8 @@ async fn readers_of_the_feed_get_each_event_of_all_nodes_once() {
             while (read.len() as u64) < WRITERS * EVENTS {
                 let page = webhooks.feed().read(position, &reader, limit).await.unwrap();
                 if let Some(last) = page.entries.last() {
-                    position = webhooks.feed().find(&last.id).await.unwrap().unwrap().position;
+                    position =
+                        webhooks.feed().find(&last.id, at(0)).await.unwrap().unwrap().position;
                 }
                 read.extend(page.entries.into_iter().map(|entry| entry.id));
             }
@@ -349,7 +350,7 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
                 let id = DeliveryId::derive(&event(number).id, &endpoints[0].id);
                 deliveries.remove(&id, &audit_entry()).await?;
             }
-            deliveries.sweep(at(1), 50).await?;
+            deliveries.sweep(Duration::ZERO, at(1), 50).await?;
         }
         _ => {
             for number in numbers {

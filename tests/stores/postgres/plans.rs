@@ -74,13 +74,13 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
     deliveries.queue_stats(now).await.unwrap();
     deliveries.correct_times(now).await.unwrap();
-    deliveries.delivery_stats(now, now).await.unwrap();
-    deliveries.endpoint_stats(now).await.unwrap();
+    deliveries.delivery_stats(Duration::ZERO, now).await.unwrap();
+    deliveries.endpoint_stats(Duration::ZERO, now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();
     deliveries.find(&id).await.unwrap();
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
-    deliveries.sweep(now, 500).await.unwrap();
-    deliveries.purge(DeliveryState::Dead, now, 500, &audit).await.unwrap();
+    deliveries.sweep(Duration::ZERO, now, 500).await.unwrap();
+    deliveries.purge(DeliveryState::Dead, Duration::ZERO, now, 500, &audit).await.unwrap();
     webhooks.pending_events(100).await.unwrap();
     webhooks.find_event(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);

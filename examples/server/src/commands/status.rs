@@ -61,14 +61,13 @@ impl StatusCommand {
         let availability =
             board.read_short(|connection| Box::pin(settings::availability(connection))).await?;
         let key = describe_key(url, self.secret_key_file.as_deref(), database).await?;
-        let now = SystemClock.now();
         let webhooks = database.webhooks();
-        let queue = webhooks.queue_stats(now).await?;
-        let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
+        let queue = webhooks.queue_stats(SystemClock.now()).await?;
+        let age = queue.oldest_age.unwrap_or_default().as_secs();
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
         let nodes = find_nodes(url, database).await?;
-        let queued = match queue.oldest_due_at {
+        let queued = match queue.oldest_age {
             Some(_) => format!("{} due, the oldest for {age} s", queue.depth),
             None => format!("{} due", queue.depth),
         };

@@ -431,8 +431,7 @@ pub(super) async fn listings(
     let endpoints = webhooks.list_endpoints().await?;
     let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
     let names = member_names(board, owners.collect()).await?;
-    let now = SystemClock.now();
-    let stats = webhooks.endpoint_stats(now).await?;
+    let stats = webhooks.endpoint_stats(Duration::ZERO, SystemClock.now()).await?;
     let mut last: HashMap<_, _> =
         stats.into_iter().map(|stats| (stats.endpoint_id, stats.last)).collect();
     let listing = |endpoint: Endpoint| EndpointListing {

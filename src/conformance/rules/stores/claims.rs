@@ -1,5 +1,7 @@
 //! Claiming deliveries.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::{ForumId, Timestamp};
 use crate::store::{ClaimRequest, ClaimedDelivery, Settlement};
@@ -76,7 +78,7 @@ store_rules! {
         let due = fixture.claim(&claim_request(9), 0).await?.deliveries;
         check_eq!(due.len(), 3)?;
         check_eq!(due.iter().filter(|one| one.previous_lease_expired).count(), 2)?;
-        check_eq!(deliveries.sweep(instant(1), 9).await?, 1)?;
+        check_eq!(deliveries.sweep(Duration::ZERO, instant(1), 9).await?, 1)?;
         fixture.expect_queue_stats(0, 0, None).await?;
         fixture.expect_queue_stats(1, 0, None).await
     }
@@ -150,7 +152,7 @@ store_rules! {
         let deliveries = &fixture.webhooks.deliveries;
         check_eq!(deliveries.correct_times(instant(0)).await?, 1)?;
         check_eq!(deliveries.correct_times(instant(0)).await?, 0)?;
-        let purge = async |before| deliveries.purge(DeliveryState::Dead, instant(before), 9, &audit_entry()).await;
+        let purge = async |before| deliveries.purge(DeliveryState::Dead, Duration::ZERO, instant(before), 9, &audit_entry()).await;
         check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
 
@@ -369,7 +371,8 @@ impl StoreFixture {
     async fn expect_queue_stats(&self, now: i64, depth: u64, since: Option<i64>) -> TestResult {
         let deliveries = &self.webhooks.deliveries;
         let stats = deliveries.queue_stats(instant(now)).await?;
-        let actual = (stats.depth, stats.oldest_due_at);
+        let oldest_due_at = stats.oldest_age.map(|age| instant(now).saturating_sub(age));
+        let actual = (stats.depth, oldest_due_at);
         let expected = (depth, since.map(instant));
         check_eq!(actual, expected, "queue statistics at {now}")
     }

@@ -1,5 +1,7 @@
 //! Statistics of deliveries.
 
+use std::time::Duration;
+
 use super::*;
 use crate::store::{DeliveryCount, EndpointStats, LastDelivery};
 use crate::webhook::{AttemptRecord, DeliveryState, Endpoint};
@@ -13,6 +15,7 @@ store_rules! {
     /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
         let [first, other, removed] = fixture.add_endpoints().await?;
+        let period = Duration::from_secs(24 * 60 * 60);
         let now = 24 * HOUR;
         for (number, to, state, queued) in [
             (1, &first, DeliveryState::Dead, 0),
@@ -26,7 +29,7 @@ store_rules! {
         }
         fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
-        let mut actual = fixture.webhooks.deliveries.delivery_stats(instant(0), instant(now)).await?;
+        let mut actual = fixture.webhooks.deliveries.delivery_stats(period, instant(now)).await?;
         actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint_id.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| {
             let endpoint_id = endpoint.id.clone();
@@ -65,7 +68,7 @@ store_rules! {
         fixture.enqueue(7, &used, 11).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         for (since, delivered, failed) in [(5, 1, 2), (11, 0, 0)] {
-            let mut actual = fixture.webhooks.deliveries.endpoint_stats(instant(since)).await?;
+            let mut actual = fixture.webhooks.deliveries.endpoint_stats(Duration::from_millis(7), instant(since + 7)).await?;
             actual.sort_by_key(|stats| stats.endpoint_id.clone());
             let stats = |endpoint: &Endpoint, delivered, failed, last| {
                 EndpointStats { endpoint_id: endpoint.id.clone(), delivered, failed, last }

@@ -1,12 +1,16 @@
 //! The feed of events.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::*;
 use crate::model::{DeliveryId, EventId, UserId};
 use crate::runtime::BoxFuture;
 use crate::store::{FanOut, FeedEntry, FeedPosition};
 use crate::webhook::{Event, Topic};
+
+/// Time in which the sweeps keep events.
+const RETENTION: Duration = Duration::from_millis(100_000);
 
 /// Maximum number of reads until events are visible.
 const MAX_READS: u32 = 100_000;
@@ -29,7 +33,7 @@ store_rules! {
             check_eq!((page.entries.len(), page.next.is_some()), (count, has_more))?;
             read.extend(page.entries);
             let last = read.last().map(|entry| entry.id.clone());
-            position = only(feed.find(&only(last)?).await?)?.position;
+            position = only(feed.find(&only(last)?, instant(0)).await?)?.position;
         }
         check_eq!(ids(&read), ids_of(&[3, 1, 5, 2, 4])?)?;
         check_eq!(ids(&feed.latest(&reader(), 2).await?), ids_of(&[4, 2])?)
@@ -79,12 +83,25 @@ store_rules! {
         fixture.deliver(&event(2)?, &[], 0).await?;
         fixture.webhooks.deliveries.enqueue(&event(3)?, &endpoint.id, instant(0)).await?;
         expect_feed(fixture, &[]).await?;
-        check_eq!(fixture.webhooks.feed.find(&event(1)?.id).await?, None)?;
+        check_eq!(fixture.webhooks.feed.find(&event(1)?.id, instant(0)).await?, None)?;
         check!(fixture.webhooks.outbox.find(&event(3)?.id).await?.is_some())
     }
 
-    /// A sweep removes the events from the beginning of the feed that were fanned out before a time, and leaves those after an
-    /// event that was not.
+    /// The age of an event is the time since its fan-out. It is zero after a fan-out by a clock that is ahead.
+    async fn the_age_of_an_event_begins_with_its_fan_out(fixture: &StoreFixture) -> TestResult {
+        let feed = &fixture.webhooks.feed;
+        insert(fixture, &event(1)?).await?;
+        check_eq!(only(feed.find(&event(1)?.id, instant(30)).await?)?.age, None)?;
+        fan_out_into_feed(fixture, 1, 10).await?;
+        for (now, age) in [(30, 20), (10, 0), (9, 0)] {
+            let found = only(feed.find(&event(1)?.id, instant(now)).await?)?;
+            check_eq!(found.age, Some(Duration::from_millis(age)), "at {now}")?;
+        }
+        Ok(())
+    }
+
+    /// A sweep removes the events from the beginning of the feed that were fanned out longer ago than the retention, and leaves
+    /// those after an event that was not.
     async fn a_sweep_removes_events_from_the_beginning(fixture: &StoreFixture) -> TestResult {
         for number in 1..=4 {
             insert(fixture, &event(number)?).await?;
@@ -108,9 +125,20 @@ store_rules! {
 
     /// A sweep keeps an event whose fan-out was recorded by a clock that was ahead, and a later sweep removes it.
     async fn an_event_of_a_clock_that_was_ahead_stays_for_its_retention(fixture: &StoreFixture) -> TestResult {
-        insert(fixture, &event(1)?).await?;
-        fan_out_into_feed(fixture, 1, 5_000_000).await?;
-        for (before, swept, rest) in [(10, 0, &[1][..]), (1_000_000, 0, &[1]), (1_000_001, 1, &[])] {
+        const TOLERANCE: i64 = 60_000;
+        for number in [1, 2] {
+            insert(fixture, &event(number)?).await?;
+        }
+        // The first sweep is at the time 100,010.
+        fan_out_into_feed(fixture, 1, 100_011 + TOLERANCE).await?;
+        fan_out_into_feed(fixture, 2, 100_010 + TOLERANCE).await?;
+        for (before, swept, rest) in [
+            (10, 0, &[1, 2][..]),
+            (100_010, 0, &[1, 2]),
+            (100_011, 1, &[2]),
+            (100_010 + TOLERANCE, 0, &[2]),
+            (100_011 + TOLERANCE, 1, &[]),
+        ] {
             check_eq!(sweep(fixture, before, 9).await?, swept, "events before {before}")?;
             expect_feed(fixture, rest).await?;
         }
@@ -159,11 +187,11 @@ store_rules! {
         Ok(())
     }
 
-    /// The first event that is kept since a time is the first one that is not fanned out, or was fanned out at that time or
-    /// later.
+    /// The first event that is kept is the first one that is not fanned out, or was not fanned out longer ago than the
+    /// retention.
     async fn the_first_kept_event_was_not_fanned_out_before(fixture: &StoreFixture) -> TestResult {
         let feed = &fixture.webhooks.feed;
-        check_eq!(feed.first_kept(instant(0)).await?, None)?;
+        check_eq!(feed.first_kept(RETENTION, instant(0)).await?, None)?;
         for number in 1..=4 {
             insert(fixture, &event(number)?).await?;
         }
@@ -171,8 +199,9 @@ store_rules! {
             fan_out_into_feed(fixture, number, now).await?;
         }
         for (time, expected) in [(10, 1), (11, 2), (30, 2), (31, 4)] {
-            let position = feed.find(&event(expected)?.id).await?.map(|found| found.position);
-            check_eq!(feed.first_kept(instant(time)).await?, position, "at {time}")?;
+            let now = instant(time).saturating_add(RETENTION);
+            let position = feed.find(&event(expected)?.id, now).await?.map(|found| found.position);
+            check_eq!(feed.first_kept(RETENTION, now).await?, position, "at {time}")?;
         }
         Ok(())
     }
@@ -201,7 +230,7 @@ store_rules! {
                 }
                 let page = feed.read(position, &reader(), 7).await?;
                 if let Some(last) = page.entries.last() {
-                    position = only(feed.find(&last.id).await?)?.position;
+                    position = only(feed.find(&last.id, instant(0)).await?)?.position;
                 }
                 read.extend(ids(&page.entries));
             }
@@ -238,8 +267,8 @@ async fn fan_out_into_feed(fixture: &StoreFixture, number: u64, now: i64) -> Tes
 }
 
 async fn sweep(fixture: &StoreFixture, before: i64, limit: u32) -> TestResult<u64> {
-    let ahead = instant(1_000_000);
-    Ok(fixture.webhooks.feed.sweep(instant(before), ahead, limit).await?)
+    let now = instant(before).saturating_add(RETENTION);
+    Ok(fixture.webhooks.feed.sweep(RETENTION, now, limit).await?)
 }
 
 /// Reads the feed until it has this number of events: other transactions of the database can delay them.

@@ -1,5 +1,7 @@
 //! Removal of old deliveries.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::DeliveryId;
 use crate::webhook::DeliveryState;
@@ -7,10 +9,13 @@ use crate::webhook::DeliveryState;
 /// Limit of a sweep that removes all old deliveries.
 const ALL: u32 = 1_000;
 
+/// Time in which the sweeps and purges keep deliveries.
+const RETENTION: Duration = Duration::from_millis(250);
+
 store_rules! {
     mod sweeps, __rules_sweeps;
 
-    /// A sweep removes delivered, gone and withheld deliveries that ended before the given time.
+    /// A sweep removes delivered, gone and withheld deliveries that ended longer ago than the retention.
     async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for (number, state) in (1..).zip([DeliveryState::Delivered, DeliveryState::Gone, DeliveryState::Withheld]) {
@@ -68,8 +73,8 @@ store_rules! {
         fixture.expect_sweep(100, 4, 0).await
     }
 
-    /// A purge removes finished deliveries of one state that were created before the given time, the oldest first and up to
-    /// its limit.
+    /// A purge removes finished deliveries of one state that were created longer ago than the given time, the oldest first and
+    /// up to its limit.
     async fn finished_deliveries_of_one_state_are_purged(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let dead = fixture.finish_all::<4>(&endpoint, DeliveryState::Dead).await?;
@@ -77,14 +82,15 @@ store_rules! {
         let queued = fixture.enqueue(6, &endpoint, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 1, 0] {
-            let purged = deliveries.purge(DeliveryState::Dead, instant(3), 2, &audit_entry()).await?;
+            let now = instant(3).saturating_add(RETENTION);
+            let purged = deliveries.purge(DeliveryState::Dead, RETENTION, now, 2, &audit_entry()).await?;
             check_eq!(purged, expected)?;
             fixture.expect_exists(&dead[0], false).await?;
         }
         for (id, exists) in dead.iter().zip([false, false, false, true]) {
             fixture.expect_exists(id, exists).await?;
         }
-        check_eq!(deliveries.purge(DeliveryState::Queued, instant(9), 9, &audit_entry()).await?, 0)?;
+        check_eq!(deliveries.purge(DeliveryState::Queued, Duration::ZERO, instant(9), 9, &audit_entry()).await?, 0)?;
         for id in [gone, queued] {
             fixture.expect_exists(&id, true).await?;
         }
@@ -115,7 +121,8 @@ store_rules! {
 impl StoreFixture {
     async fn expect_sweep(&self, before: i64, limit: u32, expected: u64) -> TestResult {
         let deliveries = &self.webhooks.deliveries;
-        let swept = deliveries.sweep(instant(before), limit).await?;
+        let now = instant(before).saturating_add(RETENTION);
+        let swept = deliveries.sweep(RETENTION, now, limit).await?;
         check_eq!(swept, expected)
     }
 

@@ -1,4 +1,8 @@
--- Counts the latest deliveries of each endpoint with an attempt by result, and finds the last of them.
+-- Counts the latest deliveries of each endpoint with an attempt that were created less than `$2` ago by result, and finds
+-- the last of all.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
+)
 SELECT endpoint.id, counted.delivered, counted.failed, last.id AS last, last.state, attempted.at, attempted.status
 FROM forum_api_endpoints endpoint
 CROSS JOIN LATERAL (
@@ -7,10 +11,10 @@ CROSS JOIN LATERAL (
         SELECT newest.* FROM unnest(ARRAY['delivered', 'retrying', 'dead', 'gone']) AS listed (state)
         CROSS JOIN LATERAL (
             SELECT state, created_at FROM forum_api_deliveries
-            WHERE endpoint = endpoint.id AND state = listed.state AND created_at > $1
-            ORDER BY created_at DESC, id DESC LIMIT $2
+            WHERE endpoint = endpoint.id AND state = listed.state AND created_at > (SELECT now FROM clock) - $2
+            ORDER BY created_at DESC, id DESC LIMIT $3
         ) newest
-        ORDER BY newest.created_at DESC LIMIT $2
+        ORDER BY newest.created_at DESC LIMIT $3
     ) AS page
 ) counted
 LEFT JOIN LATERAL (

@@ -1,4 +1,4 @@
--- Counts due, dead and retrying deliveries up to `$2`, finds the earliest due time and the latest one of a retry, and counts
+-- Counts due, dead and retrying deliveries up to `$2`, finds the time since the earliest due time and the latest due time of a retry, and counts
 -- disabled endpoints. Due times that were computed from a time more than `$3` ahead count as reached.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
@@ -21,7 +21,7 @@ WITH clock AS MATERIALIZED (
     ) ahead
     WHERE EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = ahead.endpoint AND endpoint.enabled)
 )
-SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, min(due_at) AS oldest_due_at, (
+SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, (SELECT now FROM clock) - min(due_at) AS oldest_age, (
     SELECT count(*) FROM (
         SELECT FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)

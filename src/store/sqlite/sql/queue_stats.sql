@@ -1,9 +1,9 @@
--- Counts due, dead and retrying deliveries up to `?2`, finds the earliest due time and the latest one of a retry, and counts
+-- Counts due, dead and retrying deliveries up to `?2`, finds the time since the earliest due time and the latest due time of a retry, and counts
 -- disabled endpoints. Due times that were computed from a time after `?3` count as reached.
 SELECT count(*) AS depth,
-    CASE WHEN count(*) > 0 THEN coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
+    CASE WHEN count(*) > 0 THEN ?1 - coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
-    FROM forum_api_endpoints endpoint WHERE endpoint.enabled), ?1) END AS oldest_due_at,
+    FROM forum_api_endpoints endpoint WHERE endpoint.enabled), ?1) END AS oldest_age,
     (SELECT count(*) FROM (
         SELECT 1 FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
