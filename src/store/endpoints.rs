@@ -1,5 +1,7 @@
 //! Trait of endpoint stores.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
@@ -30,15 +32,18 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is `since` or earlier, and sets
-    /// [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
+    /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is at least `period` before `now`, and
+    /// sets [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
+    ///
+    /// `now` is the caller's time. A backend that several machines share may use its own clock instead.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn disable_if_failing(
         &self,
         id: &EndpointId,
-        since: Timestamp,
+        period: Duration,
+        now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool>;
 

@@ -380,8 +380,8 @@ intercepted! {
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
-        disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
-            (id.clone(), since, audit.clone()) => (id, *since, audit);
+        disable_if_failing(id: &EndpointId, period: Duration, now: Timestamp, audit: &AuditEntry) -> bool:
+            (id.clone(), period, now, audit.clone()) => (id, *period, *now, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();
         is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);

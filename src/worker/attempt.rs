@@ -222,14 +222,18 @@ impl Attempt<'_> {
     }
 
     /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
+    ///
+    /// They must have failed for this time when the delivery was queued, too. Otherwise, a clock that jumps ahead would disable
+    /// an endpoint that has failed for seconds.
     async fn disable_if_failing(&self, now: Timestamp) {
         let context = self.context;
         let endpoint = &self.claimed.endpoint;
         let Some(disable_after) = context.settings.disable_after else {
             return;
         };
-        let since = now.saturating_sub(disable_after);
-        let Some(failing_since) = endpoint.failing_since.filter(|at| *at <= since) else {
+        let queued_at = self.claimed.delivery.created_at;
+        let latest_start = queued_at.saturating_sub(disable_after);
+        let Some(failing_since) = endpoint.failing_since.filter(|at| *at <= latest_start) else {
             return;
         };
         let disable = async {
@@ -239,7 +243,7 @@ impl Attempt<'_> {
                 .entry(random, now, action, &endpoint.id)?
                 .with_details(format_args!("all deliveries failed since {failing_since}"));
             let endpoints = &context.stores.endpoints;
-            endpoints.disable_if_failing(&endpoint.id, since, &audit).await
+            endpoints.disable_if_failing(&endpoint.id, disable_after, now, &audit).await
         };
         match context.with_step_timeout(disable).await {
             Ok(true) => {

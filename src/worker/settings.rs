@@ -43,7 +43,7 @@ pub struct WorkerSettings {
     /// `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
-    /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.
+    /// endpoint. The worker disables it when a delivery becomes dead that was first queued after this time. Default: 5 days.
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,

@@ -302,7 +302,8 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     let id = fixture.endpoint_id();
     let now = fixture.clock.now();
     let endpoints = fixture.webhooks.endpoints();
-    let disabled = endpoints.disable_if_failing(&id, now, &audit_entry()).await;
+    let audit = audit_entry();
+    let disabled = endpoints.disable_if_failing(&id, Duration::ZERO, now, &audit).await;
     assert!(disabled.unwrap());
     for path in ["/panel/webhooks", &fixture.endpoint_path("")] {
         let page = fixture.get(path).await;

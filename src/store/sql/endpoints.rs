@@ -1,5 +1,7 @@
 //! Endpoint store.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::{SqlExecutor, SqlStore, Statement, Value, query_readable, read_endpoint};
@@ -36,13 +38,17 @@ pub(crate) const ALL: &str = "
         auto_disabled
     FROM forum_api_endpoints ORDER BY number";
 
-const DISABLE_IF_FAILING: &str = "
-    UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
-    WHERE id = ?1 AND enabled AND failing_since <= ?2";
-
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
 
 pub(crate) const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
+
+fn disable_if_failing<E: SqlExecutor>() -> String {
+    format!(
+        "UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
+        WHERE id = ?2 AND enabled AND failing_since <= {} - ?3",
+        E::NOW
+    )
+}
 
 #[async_trait]
 impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
@@ -63,10 +69,12 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
     async fn disable_if_failing(
         &self,
         id: &EndpointId,
-        since: Timestamp,
+        period: Duration,
+        now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let disable = Statement::new(DISABLE_IF_FAILING, [id.into(), since.into()]);
+        let values = [self.0.time(now).into(), id.into(), period.into()];
+        let disable = Statement::new(disable_if_failing::<E>(), values);
         Ok(self.0.change_audited(disable, audit).await? > 0)
     }
 

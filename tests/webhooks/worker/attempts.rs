@@ -243,21 +243,41 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     };
     let failing_since = Some(fixture.now());
     assert_eq!(find().failing_since, failing_since);
-    fixture.advance(seconds(5 * 86_400 - 100));
+    fixture.advance(seconds(5 * 86_400 - 1));
     fixture.insert_post_event();
     fixture.wake(&handle);
-    fixture.advance(seconds(99));
-    assert!(find().enabled, "the third attempt is within the five days");
+    fixture.advance(HOUR);
+    assert!(find().enabled, "the delivery was queued within the five days");
+    fixture.insert_post_event();
+    fixture.wake(&handle);
     fixture.advance(HOUR);
     let disabled = find();
     assert!(!disabled.enabled && disabled.auto_disabled);
     assert_eq!(disabled.failing_since, failing_since);
-    assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (2, 0));
+    assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (3, 0));
     let log = thread_log::take();
     let is_warning = |line: &&str| line.contains("endpoint disabled: all deliveries");
     let warnings: Vec<_> = log.lines().filter(is_warning).collect();
     let is_named = |line: &&str| line.contains(" WARN ") && line.contains(&endpoint.id.to_string());
     assert!(warnings.len() == 1 && warnings.iter().all(is_named), "{log}");
+}
+
+/// The clock is six days ahead while an attempt of a delivery fails for the last time.
+#[test]
+fn a_clock_that_jumps_ahead_disables_no_endpoint() {
+    let fixture = WorkerFixture::with_hourly_poll();
+    let endpoint = fixture.add("a");
+    fixture.transport.set_replies("a", [Status(500)]);
+    fixture.insert_post_event();
+    let handle = fixture.start();
+    while fixture.progress().1 < 5 {
+        fixture.advance(seconds(10));
+    }
+    fixture.clock.advance(seconds(6 * 86_400));
+    fixture.wake(&handle);
+    assert_eq!(fixture.progress(), (Dead, 6));
+    let found = fixture.stores.find_endpoint(&endpoint.id);
+    assert!(fixture.runtime.block_on(found).unwrap().unwrap().enabled);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Endpoints and the id of the encryption key.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::UserId;
 use crate::webhook::{
@@ -152,14 +154,16 @@ store_rules! {
         check_eq!(find(fixture, &other).await?, Some(other))
     }
 
-    /// Only an enabled endpoint that has been failing since the given time or longer is disabled. Enabling the endpoint
-    /// resets its failures; any other update does not.
+    /// Only an enabled endpoint that has been failing for the given time or longer is disabled. Enabling the endpoint resets its
+    /// failures; any other update does not.
     async fn a_failing_endpoint_is_disabled_until_it_is_enabled(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         let endpoints = &fixture.webhooks.endpoints;
         let disable = async |endpoint: &Endpoint, since| {
+            let period = Duration::from_millis(70);
+            let now = instant(since).saturating_add(period);
             let audit = audit_entry();
-            endpoints.disable_if_failing(&endpoint.id, instant(since), &audit).await
+            endpoints.disable_if_failing(&endpoint.id, period, now, &audit).await
         };
         check!(!disable(&endpoint, 5).await?, "an endpoint without failed attempts is not disabled")?;
         attempt(fixture, 1, &endpoint, DeliveryState::Dead, 1, 5).await?;
