@@ -12,7 +12,6 @@ use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BackendResult};
 use crate::http_util::{RequestBody, restore_uri};
 use crate::metrics::recorder;
-use crate::model::CLOCK_TOLERANCE;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
 use crate::store::TokenUsage;
@@ -105,10 +104,8 @@ impl ForumApi {
         counters.take().store(store).await?;
         let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {
-            let before = now.saturating_sub(TokenUsage::RETENTION);
-            // Hours that a clock that was ahead wrote would count as current until they are reached.
-            let after = now.saturating_add(CLOCK_TOLERANCE);
-            while store.sweep(before, after, SWEEP_BATCH).await? >= u64::from(SWEEP_BATCH) {}
+            let retention = TokenUsage::RETENTION;
+            while store.sweep(retention, now, SWEEP_BATCH).await? >= u64::from(SWEEP_BATCH) {}
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Trait of usage stores.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::error::BackendResult;
@@ -62,12 +64,15 @@ pub trait UsageStore: Send + Sync + 'static {
         since: Timestamp,
     ) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
 
-    /// Removes up to `limit` rows of the hours that began before `before`, or after `after`: a clock that was ahead wrote
-    /// those. Returns their number. If it is `limit`, more rows can follow.
+    /// Removes up to `limit` rows of the hours that began longer ago than `retention`, or that begin more than an hour ahead: a
+    /// clock that was ahead wrote those. Returns their number. If it is `limit`, more rows can follow.
+    ///
+    /// `now` is the caller's time. A backend that several machines share should use its own clock instead, so that a machine
+    /// with a wrong clock does not remove the hours of others.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
 impl_for_pointers!(UsageStore {
@@ -75,5 +80,5 @@ impl_for_pointers!(UsageStore {
     async fn token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn most_used_tokens(since: Timestamp, limit: u32) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>>;
     async fn usage_by_operation(since: Timestamp) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
-    async fn sweep(before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn sweep(retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64>;
 });

@@ -346,7 +346,7 @@ intercepted! {
             (since, token.copied()) => (*since, token.as_ref());
         most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Option<Lookup>, UsageCounts)>: (since, limit) => (*since, *limit);
         usage_by_operation(since: Timestamp) -> Vec<(Option<String>, UsageCounts)>: (since) => (*since);
-        sweep(before: Timestamp, after: Timestamp, limit: u32) -> u64: (before, after, limit) => (*before, *after, *limit);
+        sweep(retention: Duration, now: Timestamp, limit: u32) -> u64: (retention, now, limit) => (*retention, *now, *limit);
     }
 }
 

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use crate::error::BackendResult;
 use crate::lock::lock;
-use crate::model::Timestamp;
+use crate::model::{HOUR, Timestamp};
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
@@ -77,7 +78,8 @@ impl UsageStore for MemoryUsageStore {
         Ok(self.most_used(since, |(.., operation)| operation.map(str::to_owned)))
     }
 
-    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64> {
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
+        let kept = now.saturating_sub(retention)..=now.saturating_add(HOUR);
         let mut known = lock(&self.0);
         let mut removed = 0;
         while removed < u64::from(limit) {
@@ -85,7 +87,7 @@ impl UsageStore for MemoryUsageStore {
                 .into_iter()
                 .flatten()
                 .map(|(key, _)| *key)
-                .find(|(hour, ..)| !(before..=after).contains(hour));
+                .find(|(hour, ..)| !kept.contains(hour));
             let Some(key) = outside else {
                 break;
             };

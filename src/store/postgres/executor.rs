@@ -57,13 +57,16 @@ impl SqlExecutor for PostgresExecutor {
         let name = table.name;
         format!(
             "WITH page AS MATERIALIZED (
-                SELECT ctid FROM {name} WHERE {hours} LIMIT ?2 FOR UPDATE SKIP LOCKED
+                SELECT ctid FROM {name} WHERE {hours} LIMIT ?3 FOR UPDATE SKIP LOCKED
             )
             DELETE FROM {name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM page))"
         )
     }
 
-    const NOW: &'static str = "coalesce(CAST(?1 AS BIGINT), CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT))";
+    /// The query is evaluated once for each statement.
+    const NOW: &'static str = "(SELECT coalesce(
+        CAST(?1 AS BIGINT), CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)
+    ))";
 
     fn time(&self, now: Timestamp) -> Option<Timestamp> {
         self.clock.time(now)
@@ -297,7 +300,7 @@ impl Stores {
     }
 
     /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides the expiry of idempotency
-    /// keys.
+    /// keys and the retention of usage.
     pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
         let store = Arc::new(SqlStore(PostgresExecutor::new(driver, clock)));
         Self {
@@ -316,7 +319,7 @@ impl WebhookStores {
         Self::in_postgres_with(driver, LeaseClock::Database)
     }
 
-    /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides leases and due times.
+    /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides leases, due times and ages.
     pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
         let executor = PostgresExecutor::new(driver, clock);
         let store = Arc::new(SqlStore(executor.clone()));

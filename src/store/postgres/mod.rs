@@ -50,7 +50,7 @@
 //!   lease. `due_set_at` is the time from which `due_at` was computed. `sending` is set from the start of an attempt until
 //!   it is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore
 //!   deliveries without an endpoint row; the sweep deletes them.
-//! - The clock of Postgres decides leases, due times and the expiry of idempotency keys ([`LeaseClock`]).
+//! - The clock of Postgres decides leases, due times, ages and the expiry of idempotency keys ([`LeaseClock`]).
 //! - Tables whose rows change often have a fill factor below 100 and are vacuumed after few changes.
 //!
 //! ```sql

@@ -23,8 +23,8 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// It searches an index for each token, whatever the planner expects.
     fn sums_of_tokens(sums: &str) -> String;
 
-    /// Returns a statement that deletes the first `?2` rows of a table of usage. `hours` is their condition and their order,
-    /// with the hour `?1`.
+    /// Returns a statement that deletes the first `?3` rows of a table of usage. `hours` is their condition and their order,
+    /// with the parameters `?1` and `?2`.
     fn sweep_usage(table: UsageTable, hours: &str) -> String;
 
     /// SQL expression: the time of the clock that decides leases, due times and ages, in milliseconds. Its parameter `?1` is

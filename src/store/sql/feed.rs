@@ -43,7 +43,7 @@ fn find<E: SqlExecutor>() -> String {
 fn first_kept<E: SqlExecutor>() -> String {
     format!(
         "SELECT position, number FROM forum_api_events
-        WHERE in_feed AND coalesce(fanned_out_at >= (SELECT {}) - ?2, TRUE)
+        WHERE in_feed AND coalesce(fanned_out_at >= {} - ?2, TRUE)
         ORDER BY position, number LIMIT 1",
         E::NOW
     )

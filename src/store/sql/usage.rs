@@ -1,12 +1,14 @@
 //! Usage store.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::rows::read_usage_counts;
 use super::usage_table::{SUMS, UsageTable};
 use super::{Columns, SqlExecutor, SqlStore, Statement};
 use crate::error::BackendResult;
-use crate::model::Timestamp;
+use crate::model::{HOUR, Timestamp};
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
@@ -84,16 +86,17 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         self.0.query(usage, read).await
     }
 
-    async fn sweep(&self, before: Timestamp, after: Timestamp, limit: u32) -> BackendResult<u64> {
+    async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
+        let time = E::NOW;
+        let old = format!("hour < {time} - ?2 ORDER BY hour");
+        let ahead = format!("hour > {time} + ?2 ORDER BY hour DESC");
         let mut removed = 0;
         for table in [UsageTable::TOKENS, UsageTable::OPERATIONS] {
-            for (hours, end) in
-                [("hour < ?1 ORDER BY hour", before), ("hour > ?1 ORDER BY hour DESC", after)]
-            {
+            for (hours, distance) in [(&old, retention), (&ahead, HOUR)] {
                 let rest = i64::from(limit).saturating_sub_unsigned(removed);
                 if rest > 0 {
-                    let sweep =
-                        Statement::new(E::sweep_usage(table, hours), [end.into(), rest.into()]);
+                    let values = [self.0.time(now).into(), distance.into(), rest.into()];
+                    let sweep = Statement::new(E::sweep_usage(table, hours), values);
                     removed += self.0.change(sweep).await?;
                 }
             }

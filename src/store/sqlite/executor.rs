@@ -68,7 +68,7 @@ impl SqlExecutor for SqliteExecutor {
     fn sweep_usage(table: UsageTable, hours: &str) -> String {
         let UsageTable { name, key } = table;
         format!(
-            "DELETE FROM {name} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {name} WHERE {hours} LIMIT ?2)"
+            "DELETE FROM {name} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {name} WHERE {hours} LIMIT ?3)"
         )
     }
 

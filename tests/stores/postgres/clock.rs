@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::{BeginOutcome, Completion, FanOut, Settlement, Stores, WebhookStores};
+use forum_api::store::{
+    BeginOutcome, Completion, FanOut, Settlement, Stores, TokenUsage, UsageCounts, WebhookStores,
+};
 use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 
@@ -96,6 +98,35 @@ async fn a_wrong_clock_does_not_end_retentions() {
     }
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(deliveries.sweep(Duration::ZERO, clocks[1], 9).await.unwrap(), 1);
+}
+
+/// A node whose clock is a year ahead or behind neither removes the usage of other nodes nor disables an endpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_clock_does_not_remove_usage_or_disable_endpoints() {
+    let pool = tables().await;
+    let (usage, webhooks) = (Stores::in_postgres(&pool).usage, WebhookStores::in_postgres(&pool));
+    let now = SystemClock.now();
+    let counts = UsageCounts { requests: 14, ..UsageCounts::default() };
+    let hour = TokenUsage::hour_of(now);
+    let of_guests = TokenUsage { hour, token: None, operation: None, counts };
+    usage.add_token_usage(&[of_guests]).await.unwrap();
+    add(&webhooks, &[endpoint(1)]).await;
+    queue(&webhooks, [event(1)], &[endpoint(1)]).await;
+    let claimed = claim_all(&webhooks, now).await.deliveries;
+    let dead = ended(DeliveryState::Dead);
+    let settlement = Settlement::new(&claimed[0], dead, Some(attempt_record(6)), now);
+    webhooks.deliveries().settle(&[settlement], now).await.unwrap();
+    let endpoints = webhooks.endpoints();
+    let id = &endpoint(1).id;
+    for clock in [now.saturating_add(YEAR), now.saturating_sub(YEAR)] {
+        assert_eq!(usage.sweep(DAY, clock, 9).await.unwrap(), 0);
+        let disabled = endpoints.disable_if_failing(id, DAY, clock, &audit_entry()).await;
+        assert!(!disabled.unwrap());
+    }
+    assert_eq!(usage.token_usage_by_hour(hour, None).await.unwrap(), [(hour, counts)]);
+    let behind = now.saturating_sub(YEAR);
+    let disabled = endpoints.disable_if_failing(id, Duration::ZERO, behind, &audit_entry()).await;
+    assert!(disabled.unwrap());
 }
 
 /// A node whose clock is a year ahead neither forgets the keys of other nodes nor ends their runs.

@@ -1,5 +1,7 @@
 //! Usage of tokens and guests.
 
+use std::time::Duration;
+
 use super::*;
 use crate::store::{TokenUsage, UsageCounts};
 
@@ -79,30 +81,33 @@ store_rules! {
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(1, 5)])
     }
 
-    /// Calls of a sweep remove the hours before and after the given times. Each removes rows up to the limit, and the last one
-    /// fewer.
+    /// Calls of a sweep remove the hours that began longer ago than the retention, or begin more than an hour ahead. Each removes
+    /// rows up to the limit, and the last one fewer.
     async fn old_hours_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(2, 1, 8)?]).await?;
         let [hour_1, hour_2] = [(1, 6), (2, 8)].map(|(hour, requests)| (instant(hour * HOUR), counts(requests)));
-        sweep_all(fixture, HOUR, 2 * HOUR).await?;
+        sweep_all(fixture, HOUR.unsigned_abs(), 2 * HOUR).await?;
         check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour_1, hour_2])?;
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(2)?)).await?.len(), 1)?;
-        sweep_all(fixture, 2 * HOUR, 2 * HOUR).await?;
+        sweep_all(fixture, 0, 2 * HOUR).await?;
         check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour_2])?;
         check_eq!(store.most_used_tokens(instant(0), 9).await?, [(Some(lookup(1)?), counts(8))])?;
-        sweep_all(fixture, 0, 2 * HOUR - 1).await?;
+        sweep_all(fixture, HOUR.unsigned_abs(), HOUR).await?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour_2])?;
+        sweep_all(fixture, HOUR.unsigned_abs(), HOUR - 1).await?;
         check_eq!(store.token_usage_by_hour(instant(0), None).await?, [])?;
         check_eq!(store.most_used_tokens(instant(0), 9).await?, [])?;
         check_eq!(store.usage_by_operation(instant(0)).await?, [])
     }
 }
 
-/// Removes the usage outside of these times, two rows in a call.
-async fn sweep_all(fixture: &StoreFixture, before: i64, after: i64) -> TestResult {
+/// Removes the usage outside of the retention, in milliseconds, two rows in a call.
+async fn sweep_all(fixture: &StoreFixture, retention: u64, now: i64) -> TestResult {
     const LIMIT: u32 = 2;
+    let retention = Duration::from_millis(retention);
     loop {
-        let removed = fixture.stores.usage.sweep(instant(before), instant(after), LIMIT).await?;
+        let removed = fixture.stores.usage.sweep(retention, instant(now), LIMIT).await?;
         check_eq!(removed.min(u64::from(LIMIT)), removed)?;
         if removed < u64::from(LIMIT) {
             return Ok(());
