@@ -5,9 +5,9 @@
 //! its own transactions, with [`AuditEntry::INSERT_SQL`], as the example shows.
 //!
 //! Entries are not removed. A change without effect adds no entry: a second revocation, or an update to the present
-//! values. The details contain the new values without secrets, and name members by username. An endpoint's URL is stored
-//! without its query, which can contain a secret of the receiver. The removal of `delivered`, `gone` and `withheld`
-//! deliveries after their retention adds no entry.
+//! values. The details contain the new values without secrets, and name members by username, or by `#` and the id if
+//! they were erased. An endpoint's URL is stored without its query, which can contain a secret of the receiver. The removal
+//! of `delivered`, `gone` and `withheld` deliveries after their retention adds no entry.
 //!
 //! ```
 //! use forum_api::audit::{AuditAction, AuditActor};

@@ -27,7 +27,7 @@ impl ErasureStatement {
 /// The host runs these statements in the transaction that removes the account, with any driver:
 ///
 /// 1. each of [`statements`](Self::statements), which remove the member's tokens, stored responses and endpoints with their
-///    deliveries, and replace the member's data in the audit log;
+///    deliveries, and replace the member's data in the audit log by `#` and the id;
 /// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL) until it returns no row, and for each body the statements of
 ///    [`of_event`](Self::of_event).
 ///
@@ -202,10 +202,10 @@ impl ErasedMember {
     }
 }
 
-/// Replaces details that contain the owner, a label, or a URL. The owner is at the beginning of the details of a token, because a
+/// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner is at the beginning of the details of a token, because a
 /// label after it can contain any text.
 const AUDIT_DETAILS: &str = r"
-    UPDATE forum_api_audit_log SET details = 'owner ' || CAST($1 AS TEXT)
+    UPDATE forum_api_audit_log SET details = 'owner #' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (
         '; ' || lower(details) || ';'
             LIKE (CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'

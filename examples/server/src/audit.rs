@@ -1,5 +1,6 @@
 //! Entries of the audit log for commands.
 
+use std::fmt::Display;
 use std::fs;
 
 use forum_api::audit::{AuditAction, AuditActor, AuditEntry};
@@ -50,6 +51,19 @@ fn system_user(id: u32, accounts: &str) -> String {
         Some(name) => format!("uid {id} ({name})"),
         None => format!("uid {id}"),
     }
+}
+
+/// Mark before the id of a member whom the log does not name. No username contains it.
+const UNNAMED: char = '#';
+
+/// Returns the text that replaces the username of a member who was erased, or whom a restored database does not have.
+pub fn unnamed(member: impl Display) -> String {
+    format!("{UNNAMED}{member}")
+}
+
+/// Returns the id in a text of [`unnamed`]; `None` for a username.
+pub fn unnamed_id(text: &str) -> Option<&str> {
+    text.strip_prefix(UNNAMED)
 }
 
 /// Creates the entry of a change by this command.

@@ -23,6 +23,7 @@ use super::batches::BatchKind;
 use super::db::{BoardDatabase, Change, Connection, Row, Transaction, Writer, bind};
 use super::removal::{ContentOfMember, restored_meanwhile};
 use super::{accounts, locks};
+use crate::audit;
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,10 +37,11 @@ const MAX_EVENTS: usize = 20;
 /// clocks of this process and of Postgres.
 const LONGEST_REQUEST: Duration = Duration::from_secs(5 * 60);
 
-/// Replaces the name in entries of the audit log that the commands of the server wrote.
+/// Replaces the name in entries of the audit log that the commands of the server wrote. The target of `member.erased` is
+/// an id, which can equal the name of another member.
 const AUDIT_LOG: [&str; 3] = [
     "UPDATE forum_api_audit_log SET target = CAST($1 AS TEXT)
-    WHERE action LIKE 'member.%' AND lower(target) = lower(CAST($2 AS TEXT))",
+    WHERE action LIKE 'member.%' AND action <> 'member.erased' AND lower(target) = lower(CAST($2 AS TEXT))",
     "UPDATE forum_api_audit_log SET details = 'member ' || CAST($1 AS TEXT)
     WHERE action = 'forum.moderator_added' AND lower(details) = 'member ' || lower(CAST($2 AS TEXT))",
     "UPDATE forum_api_audit_log
@@ -339,7 +341,7 @@ impl LastStep {
         forget_responses_about_removed(tx, latest).await?;
         tx.execute("DELETE FROM member WHERE id = ?1", bind![member]).await?;
         for statement in AUDIT_LOG {
-            tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
+            tx.execute_texts(statement, &[audit::unnamed(member), name.clone()]).await?;
         }
         let meta = RequestInfo::background(now).event(now)?;
         let event = Event::member_erased(meta, &UserId::from(member));

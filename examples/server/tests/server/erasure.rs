@@ -194,25 +194,64 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let targets: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
         let mut actions: Vec<_> = targets.iter().map(|[action, ..]| action.as_str()).collect();
         actions.sort_unstable();
+        let unnamed = format!("#{id}");
         let deletion = with_posts.then_some("post.deleted");
         let mut expected: Vec<_> = ACTIONS.into_iter().chain(deletion).collect();
         expected.sort_unstable();
         assert_eq!(actions, expected);
         for entry in [
             ["member.erased", &*id, if with_posts { "with posts" } else { "" }],
-            ["member.unbanned", &id, ""],
-            ["forum.moderator_added", "2", &format!("member {id}")],
+            ["member.unbanned", &unnamed, ""],
+            ["forum.moderator_added", "2", &format!("member {unnamed}")],
         ] {
             let is_recorded = targets.iter().any(|found| *found == entry);
             assert!(is_recorded, "{entry:?}: {targets:?}");
         }
-        let owner = format!("owner {id}");
+        let owner = format!("owner {unnamed}");
         let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
         let added = server.run_ok("member add zelda.quux --groups members --json").json();
         let next: i64 = added["userId"].as_str().unwrap().parse().unwrap();
         assert!(next > id.parse().unwrap(), "{next}");
         server.run("member erase admin --yes").assert_error("is the last administrator");
+    }
+}
+
+/// A username can equal the id of another member.
+#[test]
+fn an_id_of_an_erased_member_is_not_a_username_in_the_audit_log() {
+    let server = Server::new(&["--no-worker"]);
+    let add = |name: &str| {
+        let added = server.run_ok(&format!("member add {name} --groups members --json")).json();
+        added["userId"].as_str().unwrap().to_owned()
+    };
+    let first = add("zelda");
+    let second = add(&first);
+    for name in ["zelda", &first] {
+        server.run_ok(&format!("forum moderator 2 {name}"));
+        server.run_ok(&format!("webhook add --url https://receiver.example --owner {name}"));
+        server.run_ok(&format!("member erase {name} --posts --yes"));
+    }
+    let audit = server.run_ok("audit list --json").json();
+    let entry = |entry: &Value| {
+        ["action", "target", "details"].map(|key| entry[key].as_str().unwrap().to_owned())
+    };
+    let entries: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
+    for id in [&*first, &second] {
+        let unnamed = format!("#{id}");
+        for expected in [
+            ["member.added", &*unnamed, "groups members"],
+            ["member.banned", &unnamed, ""],
+            ["member.erased", id, "with posts"],
+            ["forum.moderator_added", "2", &format!("member {unnamed}")],
+        ] {
+            let found = entries.iter().filter(|entry| **entry == expected);
+            assert_eq!(found.count(), 1, "{expected:?}: {entries:?}");
+        }
+        let owner = format!("owner {unnamed}");
+        let added =
+            |[action, _, details]: &&[String; 3]| action == "endpoint.added" && *details == owner;
+        assert_eq!(entries.iter().filter(added).count(), 1, "{entries:?}");
     }
 }
 
