@@ -3,7 +3,9 @@
 //!
 //! The audit log of the replaced database names them. Their values are those of its tables, or of the log if the replaced
 //! database is an older backup that does not have the member. A restore copies the entries into the restored database, so
-//! that the next restore finds them as well.
+//! that the next restore finds them as well. In the copies, an id replaces the name of a member whom the restored database does
+//! not have: another member can get the name later, and `member erase` removes the names of present members only. So each name in
+//! the log is that of a member of the same database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +29,14 @@ const ACTIONS: [AuditAction; 11] = [
     AuditAction::ENDPOINT_ENABLED,
     AuditAction::ENDPOINT_SECRET_ROTATED,
     AuditAction::ENDPOINT_SECRET_ACTIVATED,
+];
+
+/// Actions whose targets are members.
+const OF_MEMBERS: [AuditAction; 4] = [
+    audit::MEMBER_BANNED,
+    audit::MEMBER_UNBANNED,
+    audit::MEMBER_PASSWORD_CHANGED,
+    audit::MEMBER_GROUPS_CHANGED,
 ];
 
 /// Details of the entry of an erasure that removed the posts of the member.
@@ -100,16 +110,24 @@ impl Account {
         })
     }
 
-    fn find(board: &Connection, name: &str) -> Result<Option<Self>> {
+    fn find(board: &Connection, id: i64) -> Result<Option<Self>> {
+        let find = "SELECT * FROM member WHERE id = ?1";
+        board.prepare_cached(find)?.query_row([id], Self::read).optional()
+    }
+
+    fn find_by_name(board: &Connection, name: &str) -> Result<Option<Self>> {
         let find = "SELECT * FROM member WHERE lower(username) = lower(?1)";
-        board.query_row(find, [name], Self::read).optional()
+        board.prepare_cached(find)?.query_row([name], Self::read).optional()
     }
 }
 
 /// The entries that a restored database lacks.
+#[derive(Default)]
 struct NewEntries {
-    /// By action and target the number and the details of the last entry.
+    /// By action and target the number and the details of the last entry. A member is the id.
     last: BTreeMap<(String, String), (usize, String)>,
+    /// Ids of the members whom an erasure removed with their posts.
+    erased_with_posts: BTreeSet<String>,
     parameters: Vec<Vec<String>>,
 }
 
@@ -138,20 +156,50 @@ impl NewEntries {
             restored.prepare("SELECT 1 FROM forum_api_audit_log WHERE id = ?1")?;
         let mut entries = replaced.prepare(&find)?;
         let mut rows = entries.query(params_from_iter(actions))?;
-        let mut found = Self { last: BTreeMap::new(), parameters: Vec::new() };
+        let mut found = Self::default();
         while let Some(row) = rows.next()? {
             let columns = 0..COLUMNS.len();
-            let texts: Vec<String> =
+            let mut texts: Vec<String> =
                 columns.map(|column| row.get(column)).collect::<Result<_>>()?;
-            if let [id, .., action, target, details, _] = &texts[..]
-                && !known_entry.exists([id])?
+            if let [id, .., action, target, details, _] = &mut texts[..]
+                && !known_entry.exists([id.as_str()])?
             {
-                let key = (action.clone(), target.clone());
-                found.last.insert(key, (found.parameters.len(), details.clone()));
+                found.add(action, target, details, restored, replaced)?;
                 found.parameters.push(texts);
             }
         }
         Ok(found)
+    }
+
+    /// Adds an entry, in whose target the id replaces the name of a member whom the restored database does not have.
+    fn add(
+        &mut self,
+        action: &str,
+        target: &mut String,
+        details: &str,
+        restored: &Connection,
+        replaced: &Connection,
+    ) -> Result<()> {
+        let mut about = target.clone();
+        if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
+            if let Some(id) = audit::unnamed_id(target) {
+                about = id.into();
+            } else if let Some(member) = Account::find_by_name(replaced, target)? {
+                about = member.id.to_string();
+                let same = Account::find(restored, member.id)?;
+                if same.is_none_or(|same| same.name != member.name) {
+                    *target = audit::unnamed(&about);
+                }
+            } else {
+                return Ok(());
+            }
+        }
+        if action == audit::MEMBER_ERASED.as_str() && details == WITH_POSTS {
+            self.erased_with_posts.insert(about.clone());
+        }
+        let entry = (self.parameters.len(), details.to_owned());
+        self.last.insert((action.to_owned(), about), entry);
+        Ok(())
     }
 
     /// Returns the targets of the entries of an action.
@@ -171,8 +219,8 @@ impl NewEntries {
     }
 
     /// Returns the last groups of a member.
-    fn groups(&self, name: &str) -> Option<Groups> {
-        let (_, details) = self.last(&audit::MEMBER_GROUPS_CHANGED, name)?;
+    fn groups(&self, member: &str) -> Option<Groups> {
+        let (_, details) = self.last(&audit::MEMBER_GROUPS_CHANGED, member)?;
         details.strip_prefix("groups ")?.split(", ").next()?.parse().ok()
     }
 }
@@ -194,12 +242,12 @@ impl CarriedChanges {
             }
         }
         changes.add_members(&entries, restored, replaced)?;
-        // The targets of these entries are ids.
         for id in entries.targets(&audit::MEMBER_ERASED) {
-            let find = "SELECT username FROM member WHERE CAST(id AS TEXT) = ?1";
-            if let Some(name) = restored.query_row(find, [id], |row| row.get(0)).optional()? {
-                let details = entries.last(&audit::MEMBER_ERASED, id);
-                let with_posts = details.is_some_and(|(_, details)| details == WITH_POSTS);
+            let Ok(member) = id.parse() else {
+                continue;
+            };
+            if let Some(Account { name, .. }) = Account::find(restored, member)? {
+                let with_posts = entries.erased_with_posts.contains(id);
                 changes.erased_members.push(ErasedMember { name, with_posts });
             }
         }
@@ -217,19 +265,24 @@ impl CarriedChanges {
         let passwords = entries.targets(&audit::MEMBER_PASSWORD_CHANGED);
         let banned = entries.targets(&audit::MEMBER_BANNED);
         let regrouped = entries.targets(&audit::MEMBER_GROUPS_CHANGED);
-        // The targets of these entries are usernames.
-        let names: BTreeSet<_> =
-            [&banned[..], &regrouped, &passwords].concat().into_iter().collect();
-        for name in names {
-            let Some(former) = Account::find(restored, name)? else {
+        let ids: BTreeSet<_> = [&banned[..], &regrouped, &passwords].concat().into_iter().collect();
+        for id in ids {
+            // The erasure is repeated, and includes the other changes.
+            if entries.last(&audit::MEMBER_ERASED, id).is_some() {
+                continue;
+            }
+            let Ok(member) = id.parse() else {
                 continue;
             };
-            let last = match Account::find(replaced, name)? {
-                // Another member has the name since then.
-                Some(last) if last.id != former.id => continue,
+            let Some(former) = Account::find(restored, member)? else {
+                continue;
+            };
+            let last = match Account::find(replaced, member)? {
+                // The id was assigned again, after a restore that could not read the database that it replaced.
+                Some(last) if last.name != former.name => continue,
                 Some(last) => last,
                 None => {
-                    if passwords.contains(&name) {
+                    if passwords.contains(&id) {
                         self.lost_passwords.push(former.name.clone());
                     }
                     Account {
@@ -238,10 +291,10 @@ impl CarriedChanges {
                         is_banned: entries.is_last(
                             &audit::MEMBER_BANNED,
                             &audit::MEMBER_UNBANNED,
-                            name,
+                            id,
                         ),
                         password_hash: None,
-                        groups: entries.groups(name).unwrap_or(former.groups),
+                        groups: entries.groups(id).unwrap_or(former.groups),
                     }
                 }
             };
@@ -251,14 +304,16 @@ impl CarriedChanges {
                 name: former.name,
                 is_banned: last.is_banned && !former.is_banned,
                 password_hash: last.password_hash.filter(|hash| {
-                    passwords.contains(&name) && Some(hash) != former.password_hash.as_ref()
+                    passwords.contains(&id) && Some(hash) != former.password_hash.as_ref()
                 }),
-                groups: (has_lost_a_group && regrouped.contains(&name)).then_some(last.groups),
+                groups: (has_lost_a_group && regrouped.contains(&id)).then_some(last.groups),
             };
             if member.is_banned || member.password_hash.is_some() || member.groups.is_some() {
                 self.members.push(member);
             }
         }
+        self.members.sort_by(|one, other| one.name.cmp(&other.name));
+        self.lost_passwords.sort();
         Ok(())
     }
 

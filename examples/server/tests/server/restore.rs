@@ -327,6 +327,39 @@ fn what_must_not_come_undone_survives_two_restores() {
     }
 }
 
+/// Restores a backup. Returns the changes that were carried over and those to repeat.
+fn restore_in_json(directory: &ServerDirectory, backup: &str) -> [Value; 2] {
+    let kept = directory.path().join("forum.db.before-restore");
+    drop(fs::rename(&kept, directory.path().join("kept.db")));
+    let restored = directory.run(&["restore", backup, "--yes", "--json"], "").json();
+    ["carriedOver", "toRepeat"].map(|key| restored[key].clone())
+}
+
+/// Ids of erased members are not taken for usernames.
+#[test]
+fn an_erased_member_whose_id_is_a_username_is_erased_after_a_restore() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("backup old.db");
+    let added = server.run_ok("member add zelda --groups members --json").json();
+    let id = added["userId"].as_str().unwrap();
+    server.run_ok(&format!("member add {id} --groups members"));
+    server.run_ok("backup new.db");
+    server.run_ok("member ban zelda");
+    server.run_ok("member erase zelda --posts --yes");
+    let directory = server.stop();
+    let nothing = || json!([]);
+    let erase = "member erase zelda --posts";
+    assert_eq!(restore_in_json(&directory, "old.db"), [nothing(), nothing()]);
+    assert_eq!(restore_in_json(&directory, "new.db"), [nothing(), json!([erase])]);
+
+    // An erasure that was repeated without the posts is still one with posts.
+    for line in ["member erase zelda --yes", &format!("member erase {id} --yes")] {
+        assert_eq!(directory.run_line(line, "").status, 0);
+    }
+    let again = json!([erase, format!("member erase {id}")]);
+    assert_eq!(restore_in_json(&directory, "new.db"), [nothing(), again]);
+}
+
 #[test]
 fn a_board_whose_oldest_account_was_erased_is_the_same_board() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
