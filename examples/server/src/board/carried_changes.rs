@@ -1,5 +1,5 @@
 //! Changes that the backup of a restore lacks and that must not come undone: revoked tokens, bans, changed passwords, lost
-//! groups, erased members, removed and disabled endpoints, and rotated secrets.
+//! groups, erased members, removed, changed and disabled endpoints, and rotated secrets.
 //!
 //! The audit log of the replaced database names them. Their values are those of its tables, or of the log if the replaced
 //! database is an older backup that does not have the member. A restore copies the entries into the restored database, so
@@ -17,7 +17,7 @@ use super::settings;
 use crate::audit;
 
 /// Actions whose entries a restore compares and copies.
-const ACTIONS: [AuditAction; 11] = [
+const ACTIONS: [AuditAction; 12] = [
     AuditAction::TOKEN_REVOKED,
     audit::MEMBER_BANNED,
     audit::MEMBER_UNBANNED,
@@ -25,6 +25,7 @@ const ACTIONS: [AuditAction; 11] = [
     audit::MEMBER_GROUPS_CHANGED,
     audit::MEMBER_ERASED,
     AuditAction::ENDPOINT_REMOVED,
+    AuditAction::ENDPOINT_UPDATED,
     AuditAction::ENDPOINT_DISABLED,
     AuditAction::ENDPOINT_ENABLED,
     AuditAction::ENDPOINT_SECRET_ROTATED,
@@ -81,13 +82,76 @@ pub struct ChangedEndpoint {
     pub change: EndpointChange,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndpointChange {
     Removed,
+    Updated(EndpointValues),
     Disabled,
     SecretRotated,
-    /// The backup has the rotation, but not the activation of the secret.
     SecretActivated,
+}
+
+/// Values of an endpoint that differ from those of the backup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndpointValues {
+    pub url: Option<String>,
+    /// Topics, separated by commas.
+    pub topics: Option<String>,
+    /// Username of the owner.
+    pub owner: Option<String>,
+}
+
+impl EndpointValues {
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let topics: String = row.get("topics")?;
+        let names = serde_json::from_str(&topics).ok();
+        Ok(Self {
+            url: row.get("url")?,
+            topics: names.map(|names: Vec<String>| names.join(",")),
+            owner: row.get("username")?,
+        })
+    }
+
+    fn find(board: &Connection, id: &str) -> Result<Option<Self>> {
+        let find = "
+            SELECT url, topics, username FROM forum_api_endpoints
+            LEFT JOIN member ON member.id = CAST(owner AS INTEGER)
+            WHERE forum_api_endpoints.id = ?1";
+        board.query_row(find, [id], Self::read).optional()
+    }
+
+    /// Sets the values in the details of an entry, in which a URL has no query.
+    fn set(&mut self, details: &str) {
+        for part in details.split("; ") {
+            let (field, value) = part.split_once(' ').unwrap_or_default();
+            match field {
+                "url" => self.url = Some(value.into()),
+                "topics" => self.topics = Some(value.into()),
+                "owner" => self.owner = Some(value.into()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Replaces the id of an owner by the username.
+    fn with_owner_of(mut self, board: &Connection) -> Result<Self> {
+        let id = self.owner.as_deref().and_then(audit::unnamed_id);
+        if let Some(id) = id {
+            let account = id.parse().map(|id| Account::find(board, id)).ok().transpose()?;
+            self.owner = account.flatten().map(|owner| owner.name);
+        }
+        Ok(self)
+    }
+
+    /// Returns the values without those that another endpoint has as well.
+    fn without(self, other: &Self) -> Self {
+        let differs = |value: Option<String>, other| value.filter(|value| Some(value) != other);
+        Self {
+            url: differs(self.url, other.url.as_ref()),
+            topics: differs(self.topics, other.topics.as_ref()),
+            owner: differs(self.owner, other.owner.as_ref()),
+        }
+    }
 }
 
 struct Account {
@@ -121,6 +185,22 @@ impl Account {
     }
 }
 
+/// A member of the replaced database.
+struct NamedMember {
+    id: i64,
+    is_restored: bool,
+}
+
+impl NamedMember {
+    fn find(name: &str, restored: &Connection, replaced: &Connection) -> Result<Option<Self>> {
+        let Some(Account { id, name, .. }) = Account::find_by_name(replaced, name)? else {
+            return Ok(None);
+        };
+        let same = Account::find(restored, id)?;
+        Ok(Some(Self { id, is_restored: same.is_some_and(|same| same.name == name) }))
+    }
+}
+
 /// The entries that a restored database lacks.
 #[derive(Default)]
 struct NewEntries {
@@ -128,6 +208,8 @@ struct NewEntries {
     last: BTreeMap<(String, String), (usize, String)>,
     /// Ids of the members whom an erasure removed with their posts.
     erased_with_posts: BTreeSet<String>,
+    /// By endpoint the last values that the entries set.
+    updated_endpoints: BTreeMap<String, EndpointValues>,
     parameters: Vec<Vec<String>>,
 }
 
@@ -171,24 +253,32 @@ impl NewEntries {
         Ok(found)
     }
 
-    /// Adds an entry, in whose target the id replaces the name of a member whom the restored database does not have.
+    /// Adds an entry. In its target and its details, the id replaces the name of a member whom the restored database does not
+    /// have.
     fn add(
         &mut self,
         action: &str,
         target: &mut String,
-        details: &str,
+        details: &mut String,
         restored: &Connection,
         replaced: &Connection,
     ) -> Result<()> {
         let mut about = target.clone();
-        if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
+        if action == AuditAction::ENDPOINT_UPDATED.as_str() {
+            self.updated_endpoints.entry(about.clone()).or_default().set(details);
+            if let Some((values, owner)) = details.rsplit_once("owner ")
+                && let Some(lost) = NamedMember::find(owner, restored, replaced)?
+                && !lost.is_restored
+            {
+                *details = format!("{values}owner {}", audit::unnamed(lost.id));
+            }
+        } else if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
             if let Some(id) = audit::unnamed_id(target) {
                 about = id.into();
-            } else if let Some(member) = Account::find_by_name(replaced, target)? {
+            } else if let Some(member) = NamedMember::find(target, restored, replaced)? {
                 about = member.id.to_string();
-                let same = Account::find(restored, member.id)?;
-                if same.is_none_or(|same| same.name != member.name) {
-                    *target = audit::unnamed(&about);
+                if !member.is_restored {
+                    *target = audit::unnamed(member.id);
                 }
             } else {
                 return Ok(());
@@ -251,7 +341,7 @@ impl CarriedChanges {
                 changes.erased_members.push(ErasedMember { name, with_posts });
             }
         }
-        changes.add_endpoints(&entries, restored)?;
+        changes.add_endpoints(&entries, restored, replaced)?;
         changes.entries = entries.parameters;
         Ok(Some(changes))
     }
@@ -317,9 +407,15 @@ impl CarriedChanges {
         Ok(())
     }
 
-    fn add_endpoints(&mut self, entries: &NewEntries, restored: &Connection) -> Result<()> {
+    fn add_endpoints(
+        &mut self,
+        entries: &NewEntries,
+        restored: &Connection,
+        replaced: &Connection,
+    ) -> Result<()> {
         let changed = [
             AuditAction::ENDPOINT_REMOVED,
+            AuditAction::ENDPOINT_UPDATED,
             AuditAction::ENDPOINT_DISABLED,
             AuditAction::ENDPOINT_SECRET_ROTATED,
             AuditAction::ENDPOINT_SECRET_ACTIVATED,
@@ -336,9 +432,22 @@ impl CarriedChanges {
                 add(EndpointChange::Removed);
                 continue;
             }
+            if let Some(updated) = entries.updated_endpoints.get(id)
+                && let Some(former) = EndpointValues::find(restored, id)?
+            {
+                let last = match EndpointValues::find(replaced, id)? {
+                    Some(last) => last,
+                    None => updated.clone().with_owner_of(restored)?,
+                };
+                let values = last.without(&former);
+                if values != EndpointValues::default() {
+                    add(EndpointChange::Updated(values));
+                }
+            }
             if entries.last(&AuditAction::ENDPOINT_SECRET_ROTATED, id).is_some() {
                 add(EndpointChange::SecretRotated);
-            } else if entries.last(&AuditAction::ENDPOINT_SECRET_ACTIVATED, id).is_some() {
+            }
+            if entries.last(&AuditAction::ENDPOINT_SECRET_ACTIVATED, id).is_some() {
                 add(EndpointChange::SecretActivated);
             }
             let is_disabled = entries.is_last(

@@ -23,7 +23,7 @@ use super::{LOGS, refused};
 use crate::audit;
 use crate::board::accounts::sessions;
 use crate::board::carried_changes::{
-    CarriedChanges, ChangedEndpoint, ChangedMember, EndpointChange, ErasedMember,
+    CarriedChanges, ChangedEndpoint, ChangedMember, EndpointChange, EndpointValues, ErasedMember,
 };
 use crate::board::{ReferenceBoard, accounts, db, leave_gap};
 use crate::connect::DatabaseUrl;
@@ -301,7 +301,7 @@ async fn carry_over(
     };
     let warning = format!(
         "The database before the restore {unread}: tokens that were revoked, members who were banned or erased, passwords \
-         that were changed, groups that were removed, endpoints that were removed or disabled, and secrets that were rotated \
+         that were changed, groups that were removed, endpoints that were removed, changed or disabled, and secrets that were rotated \
          since the backup are as in the backup. Repeat these changes."
     );
     Ok(Consequences { warning: Some(warning), ..Consequences::default() })
@@ -372,18 +372,40 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
         });
     }
     for ChangedEndpoint { id, change } in changes.endpoints {
+        let mut options = String::new();
         let (what, done, action) = match change {
             EndpointChange::Removed => ("endpoint", "removed", "remove"),
+            EndpointChange::Updated(values) => {
+                options = update_options(values);
+                ("endpoint", "changed", "update")
+            }
             EndpointChange::Disabled => ("endpoint", "disabled", "disable"),
             EndpointChange::SecretRotated => ("secret of the endpoint", "rotated", "rotate"),
             EndpointChange::SecretActivated => ("secret of the endpoint", "activated", "activate"),
         };
         to_repeat.push(Repetition {
             reason: format!("The {what} {id} was {done} since the backup"),
-            command: format!("webhook {action} {id}"),
+            command: format!("webhook {action} {id}{options}"),
         });
     }
     Ok(Consequences { carried_over, to_repeat, warning: None })
+}
+
+/// Returns the options of `webhook update` that set these values.
+fn update_options(values: EndpointValues) -> String {
+    let EndpointValues { url, topics, owner } = values;
+    let options = [("url", url), ("topics", topics), ("owner", owner)];
+    let set = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    set.map(|(name, value)| format!(" --{name} {}", quoted_for_shell(&value))).collect()
+}
+
+/// Returns a text as one argument of a command in a shell.
+fn quoted_for_shell(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-,/:@%+".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.into();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 impl Files {

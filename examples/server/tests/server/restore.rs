@@ -360,6 +360,83 @@ fn an_erased_member_whose_id_is_a_username_is_erased_after_a_restore() {
     assert_eq!(restore_in_json(&directory, "new.db"), [nothing(), again]);
 }
 
+/// The person registers again after a restore has removed the account, and the name is erased.
+#[test]
+fn entries_about_a_member_whom_a_restore_removes_have_no_name() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("backup old.db");
+    for name in ["zelda", "gina"] {
+        server.run_ok(&format!("member add {name} --groups members,staff"));
+    }
+    let added = server.run_ok("webhook add --url https://receiver.example --json").json();
+    let endpoint = added["id"].as_str().unwrap();
+    server.run_ok("backup new.db");
+    server.run_ok("member ban zelda");
+    server.run_ok_with_input("member password zelda --password-stdin", "a new password");
+    server.run_ok("member groups gina members");
+    server.run_ok(&format!("webhook update {endpoint} --owner zelda"));
+    let directory = server.stop();
+    restore_in_json(&directory, "old.db");
+    let log = directory.run_line("audit list", "").stdout;
+    assert!(!log.contains("zelda") && log.contains("owner #"), "{log}");
+    assert_eq!(directory.run_line("member add zelda --groups members", "").status, 0);
+    assert_eq!(directory.run_line("member ban zelda", "").status, 0);
+    let [carried, to_repeat] = restore_in_json(&directory, "new.db");
+    assert_eq!(carried, json!(["the groups of \"gina\" are members", "\"zelda\" is banned"]));
+    let update = format!("webhook update {endpoint} --owner zelda");
+    assert_eq!(to_repeat, json!(["member password zelda", update]));
+    let banned = "SELECT CAST(banned AS TEXT) FROM member WHERE username = 'zelda'";
+    assert_eq!(directory.query(banned), ["1"]);
+}
+
+#[test]
+fn changes_of_endpoints_are_printed_again_after_a_restore() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let add = || {
+        let added = server.run_ok("webhook add --url https://receiver.example/?a=b --json").json();
+        added["id"].as_str().unwrap().to_owned()
+    };
+    server.run_ok("backup old.db");
+    let [moved, narrowed, rotated] = [add(), add(), add()];
+    server.run_ok("backup new.db");
+    let url = "https://other.example/it's?c=d";
+    for line in [
+        format!("webhook update {moved} --topics post.created"),
+        format!("webhook update {moved} --url {url} --topics *"),
+        format!("webhook update {narrowed} --topics thread.created,post.created --owner alice"),
+        format!("webhook update {rotated} --topics post.created"),
+        format!("webhook update {rotated} --topics *"),
+        format!("webhook rotate {rotated}"),
+        format!("webhook activate {rotated}"),
+    ] {
+        server.run_ok(&line);
+    }
+    let directory = server.stop();
+    let expected = |update: &str| {
+        let mut commands = [
+            (&moved, vec![format!("webhook update {moved} {update}")]),
+            (
+                &narrowed,
+                vec![format!(
+                    "webhook update {narrowed} --topics post.created,thread.created --owner alice"
+                )],
+            ),
+            (
+                &rotated,
+                ["rotate", "activate"].map(|action| format!("webhook {action} {rotated}")).to_vec(),
+            ),
+        ];
+        commands.sort();
+        json!(commands.into_iter().flat_map(|(_, commands)| commands).collect::<Vec<_>>())
+    };
+    let [_, to_repeat] = restore_in_json(&directory, "new.db");
+    assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s?c=d'"));
+    restore_in_json(&directory, "old.db");
+    // The audit log has no queries of URLs.
+    let [_, to_repeat] = restore_in_json(&directory, "new.db");
+    assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s'"));
+}
+
 #[test]
 fn a_board_whose_oldest_account_was_erased_is_the_same_board() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
