@@ -74,8 +74,8 @@ struct Consequences {
     /// The changes that were repeated in the restored database, as clauses.
     carried_over: Vec<String>,
     to_repeat: Vec<Repetition>,
-    /// Why the databases could not be compared.
-    warning: Option<String>,
+    /// Why the databases could not be compared, and why nobody can administer the board.
+    warnings: Vec<String>,
 }
 
 /// A change that the operator has to repeat.
@@ -160,7 +160,7 @@ impl RestoreCommand {
             );
             fields.insert("missingKey".into(), key.to_string().into());
         }
-        let Consequences { carried_over, to_repeat, warning } = consequences;
+        let Consequences { carried_over, to_repeat, warnings } = consequences;
         text += "\nAll members are signed out.";
         for change in &carried_over {
             text += &format!("\nCarried over: {change}.");
@@ -171,9 +171,9 @@ impl RestoreCommand {
         fields.insert("carriedOver".into(), carried_over.into());
         let commands = to_repeat.into_iter().map(|repetition| Value::String(repetition.command));
         fields.insert("toRepeat".into(), commands.collect());
-        if let Some(warning) = warning {
-            text += &format!("\n{warning}");
-            fields.insert("warning".into(), warning.into());
+        if !warnings.is_empty() {
+            text += &format!("\n{}", warnings.join("\n"));
+            fields.insert("warning".into(), warnings.join(" ").into());
         }
         Output::change(text, Value::Object(fields))
     }
@@ -242,7 +242,10 @@ impl RestoreCommand {
                  to another path"
             )));
         }
-        let consequences = carry_over(&board, &files.copy, old).await?;
+        let mut consequences = carry_over(&board, &files.copy, old).await?;
+        if !board.read(|connection| Box::pin(accounts::has_administrator(connection))).await? {
+            consequences.warnings.push(NO_ADMINISTRATOR.into());
+        }
         let entry = audit::entry(audit::DATABASE_RESTORED, self.path.display())?;
         board.write_audited(entry, |tx, _| Box::pin(sessions::end_all(tx))).await?;
         board.database.close().await;
@@ -279,6 +282,10 @@ impl RestoreCommand {
     }
 }
 
+/// Warning about a board whose administrators are banned, have lost the group, or have no password.
+const NO_ADMINISTRATOR: &str = "No administrator can sign in: run `forum-server member add NAME --groups members,administrators` and \
+                                `forum-server member password NAME`.";
+
 /// Details of an audit entry of a repeated change.
 const CARRIED_OVER: &str = "carried over by restore";
 
@@ -304,7 +311,7 @@ async fn carry_over(
          that were changed, groups that were removed, endpoints that were removed, changed or disabled, and secrets that were rotated \
          since the backup are as in the backup. Repeat these changes."
     );
-    Ok(Consequences { warning: Some(warning), ..Consequences::default() })
+    Ok(Consequences { warnings: vec![warning], ..Consequences::default() })
 }
 
 /// Repeats changes in a restored database. The entries of the original changes follow those of the backup in the audit log,
@@ -388,7 +395,7 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
             command: format!("webhook {action} {id}{options}"),
         });
     }
-    Ok(Consequences { carried_over, to_repeat, warning: None })
+    Ok(Consequences { carried_over, to_repeat, warnings: Vec::new() })
 }
 
 /// Returns the options of `webhook update` that set these values.

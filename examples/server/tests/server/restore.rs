@@ -438,6 +438,21 @@ fn changes_of_endpoints_are_printed_again_after_a_restore() {
 }
 
 #[test]
+fn a_restore_that_leaves_no_administrator_says_so() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("backup copy.db");
+    server.run_ok("member add boss --groups members,administrators");
+    server.run_ok_with_input("member password boss --password-stdin", "a long password");
+    server.run_ok("member ban admin");
+    let directory = server.stop();
+    let restored = restore(&directory).stdout;
+    let lines: Vec<_> = restored.lines().skip(2).collect();
+    let commands = "`forum-server member add NAME --groups members,administrators` and `forum-server member password NAME`";
+    let warning = format!("No administrator can sign in: run {commands}.");
+    assert_eq!(lines, ["Carried over: \"admin\" is banned.", &warning]);
+}
+
+#[test]
 fn a_board_whose_oldest_account_was_erased_is_the_same_board() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
     server.run_ok("member add boss --groups members,administrators");

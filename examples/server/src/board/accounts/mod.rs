@@ -165,6 +165,11 @@ pub async fn check_not_last_administrators(
     )))
 }
 
+/// Returns whether an administrator can sign in.
+pub async fn has_administrator(connection: &Connection<'_>) -> BoardResult<bool> {
+    Ok(!administrators(connection, 1).await?.is_empty())
+}
+
 /// Returns ids and names of the administrators who can sign in, at most `limit`.
 async fn administrators(
     connection: &Connection<'_>,
