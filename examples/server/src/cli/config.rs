@@ -156,6 +156,11 @@ impl Configuration {
         command.mut_args(default).mut_subcommands(|command| self.apply(command))
     }
 
+    /// Returns the first value of an option.
+    pub fn first_value(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.values.first().map(String::as_str)
+    }
+
     /// Returns the values in effect, without passwords, in the order of the help.
     pub fn effective(&self, matches: &ArgMatches) -> Vec<EffectiveOption> {
         let matches = innermost_matches(matches);

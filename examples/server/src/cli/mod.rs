@@ -104,8 +104,13 @@ impl Cli {
             .map_err(|error| InvalidConfiguration { error, json: is_json(&arguments) })?;
         let matches = parse(configuration.apply(new_parser()), &arguments);
         let mut cli = Self::from(&matches);
-        if matches!(cli.command, Some(Command::Config(_))) {
-            cli.effective = configuration.effective(&matches);
+        match &mut cli.command {
+            Some(Command::Config(_)) => cli.effective = configuration.effective(&matches),
+            Some(Command::Restore(command)) => {
+                let key_file = configuration.first_value("secret-key-file");
+                command.configured_key_file = key_file.map(Into::into);
+            }
+            _ => {}
         }
         Ok(cli)
     }

@@ -47,6 +47,9 @@ pub struct RestoreCommand {
     /// .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
+    /// The key file of the environment or of the configuration file, which servers read.
+    #[arg(skip)]
+    pub configured_key_file: Option<PathBuf>,
     #[command(flatten)]
     confirm: Confirm,
 }
@@ -63,8 +66,8 @@ struct Files {
 
 /// Result of the preparation of a copy.
 struct Prepared {
-    /// Id of the key that the copy needs if the operator has no key.
-    missing_key: Option<KeyId>,
+    /// Id of the key that encrypts its webhook secrets.
+    key: Option<KeyId>,
     consequences: Consequences,
 }
 
@@ -74,7 +77,7 @@ struct Consequences {
     /// The changes that were repeated in the restored database, as clauses.
     carried_over: Vec<String>,
     to_repeat: Vec<Repetition>,
-    /// Why the databases could not be compared, and why nobody can administer the board.
+    /// Why the databases could not be compared, and whether no administrator can sign in.
     warnings: Vec<String>,
 }
 
@@ -115,8 +118,7 @@ impl RestoreCommand {
         };
         check_database(&database)?;
         let files = Files::of(&database).map_err(failed)?;
-        let named = self.secret_key_file.as_deref().filter(|key| key.exists());
-        let cipher = WebhookCipher::find(url, named)?;
+        let cipher = WebhookCipher::find(url, self.secret_key_file.as_deref())?;
         self.check_file(&files)?;
         let kept = files.kept.display();
         if files.kept.exists() && !is_same_file(&files.kept, &files.database) {
@@ -146,7 +148,10 @@ impl RestoreCommand {
             // Reports the error of the restore rather than an error of the removal.
             drop(files.remove_copy());
         }
-        let Prepared { missing_key, consequences } = restored?;
+        let Prepared { key, consequences } = restored?;
+        let of_server = WebhookCipher::find(url, self.configured_key_file.as_deref()).ok();
+        let key_of_server = of_server.map(|cipher| cipher.0.key_id());
+        let missing_key = key.filter(|key| Some(key) != key_of_server.as_ref());
         let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
         let mut fields = Map::new();
         if is_replaced {
@@ -154,10 +159,14 @@ impl RestoreCommand {
             fields.insert("before".into(), kept.to_string().into());
         }
         if let Some(key) = missing_key {
-            text += &format!(
-                " Its webhook secrets are encrypted with the key {key}: copy the file of this key to the path that the \
-                 server reads."
-            );
+            let remedy = match &self.secret_key_file {
+                Some(named) => format!(
+                    "copy the file \"{}\" to the path that the server reads, or start each process with --secret-key-file",
+                    named.display()
+                ),
+                None => "copy the file of this key to the path that the server reads".into(),
+            };
+            text += &format!(" Its webhook secrets are encrypted with the key {key}: {remedy}.");
             fields.insert("missingKey".into(), key.to_string().into());
         }
         let Consequences { carried_over, to_repeat, warnings } = consequences;
@@ -232,8 +241,8 @@ impl RestoreCommand {
         board.migrate().await?;
         let stored = board.database.webhooks().key_id().await?;
         let given = cipher.0.key_id();
-        let missing = stored.filter(|stored| *stored != given);
-        if let Some(stored) = &missing
+        if let Some(stored) = &stored
+            && *stored != given
             && !cipher.is_plaintext()
         {
             let mismatch = KeyMismatchError::new(stored.clone(), given);
@@ -253,7 +262,7 @@ impl RestoreCommand {
             .and_then(|copy| leave_gap(&copy, old))
             .map_err(SqliteError::from)?;
         File::open(&files.copy).and_then(|copy| copy.sync_all()).or_internal()?;
-        Ok(Prepared { missing_key: missing, consequences })
+        Ok(Prepared { key: stored, consequences })
     }
 
     /// Checks that the copy is an undamaged database with a board.

@@ -550,9 +550,23 @@ fn the_key_of_a_backup_is_checked() {
     fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
     assert_refused(&directory, &RESTORE, "pass the file of the key of the backup");
     fs::remove_file(path("forum.db.key")).unwrap();
-    let with_key = directory.run(&[&RESTORE[..], &["--secret-key-file", "key"]].concat(), "");
-    assert!(!with_key.stdout.contains("the key"), "{with_key:?}");
-    fs::remove_file(path("forum.db.before-restore")).unwrap();
+    let with_option = |name| [&RESTORE[..], &["--secret-key-file", name]].concat();
+    assert_refused(&directory, &with_option("none"), "cannot read the key file \"none\"");
+    // The server reads the default file, unless the configuration names another one.
+    let restore_with_key = |configured: &[(&str, &str)]| {
+        let ended = wait(start(directory.path(), &with_option("key"), configured));
+        fs::remove_file(path("forum.db.before-restore")).unwrap();
+        ended.stdout
+    };
+    let copy_key = "copy the file \"key\" to the path that the server reads, or start each process with --secret-key-file.";
+    let with_key = restore_with_key(&[]);
+    assert!(with_key.contains(copy_key), "{with_key}");
+    fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
+    let with_key = restore_with_key(&[]);
+    assert!(with_key.contains(copy_key), "{with_key}");
+    let configured = restore_with_key(&[("FORUM_SECRET_KEY_FILE", "key")]);
+    assert!(!configured.contains("the key"), "{configured}");
+    fs::remove_file(path("forum.db.key")).unwrap();
     let without = restore(&directory).stdout;
     assert!(without.contains("encrypted with the key "), "{without}");
 }
