@@ -135,6 +135,19 @@ impl DatabaseFiles {
     }
 }
 
+/// Returns whether a path is that of the key file or of another file beside a database, or would be.
+pub fn is_beside(database: &Path, path: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(directory.join(path.file_name()?))
+    };
+    let mut files = DatabaseFiles::of(database).beside;
+    files.insert(beside(database, ".key"));
+    let path = resolved(path);
+    path.is_some() && files.iter().any(|file| resolved(file) == path)
+}
+
 /// Checks the file of a SQLite database and the files beside it. A link must lead to a SQLite database.
 ///
 /// # Errors

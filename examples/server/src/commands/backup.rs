@@ -15,6 +15,7 @@ use crate::board::db::holds_board;
 use crate::database_lock::DatabaseLock;
 use crate::new_file::NewFile;
 use crate::output::Output;
+use crate::own_files::is_beside;
 
 /// Number of pages that a single step copies: all of them, so that writes during the backup do not restart it.
 const ALL_PAGES: i32 = -1;
@@ -64,6 +65,11 @@ impl BackupCommand {
         };
         if fs::symlink_metadata(&self.path).is_ok() {
             return Err(conflict(ErrorKind::AlreadyExists.into()));
+        }
+        if is_beside(source, &self.path) {
+            return Err(refused(&format!(
+                "the name \"{shown}\" is that of a file of the database; choose another name"
+            )));
         }
         check_no_log(&self.path)?;
         let file = NewFile::create(&self.path).map_err(conflict)?;

@@ -571,6 +571,18 @@ fn the_key_of_a_backup_is_checked() {
     assert!(without.contains("encrypted with the key "), "{without}");
 }
 
+/// The next restore would remove the file, or would be refused because of it.
+#[test]
+fn a_backup_has_no_name_of_a_file_of_the_database() {
+    let directory = create_board("");
+    for name in ["forum.db.restoring", "./forum.db.before-restore", "forum.db-journal"] {
+        assert_refused(&directory, &["backup", name], "is that of a file of the database");
+    }
+    fs::rename(directory.path().join("forum.db.key"), directory.path().join("key")).unwrap();
+    assert_refused(&directory, &["backup", "forum.db.key"], "is that of a file of the database");
+    assert_eq!(directory.run(&["backup", "other.db.restoring"], "").status, 0);
+}
+
 #[test]
 fn a_lost_or_unreadable_database_is_replaced() {
     let directory = create_board("");
