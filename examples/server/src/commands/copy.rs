@@ -21,7 +21,7 @@ use crate::new_file::NewFile;
 use crate::options::{CopyTarget, DatabaseOptions, without_password};
 use crate::output::{self, Column, Output, Table};
 
-/// Suffix of the file of a SQLite target until the copy is complete.
+/// Suffix of the files of a SQLite target and its key until they are complete.
 const PARTIAL: &str = ".copying";
 
 /// Copies the board into an empty database of the other kind.
@@ -190,7 +190,7 @@ struct WebhookKey {
 }
 
 impl WebhookKey {
-    /// Copies the file of the key. Returns `false` if its path is unknown.
+    /// Copies the file of the key of a target that no other process uses. Returns `false` if its path is unknown.
     fn copy_to(&self, target: &Path) -> BoardResult<bool> {
         let Some(path) = &self.path else {
             return Ok(false);
@@ -199,7 +199,7 @@ impl WebhookKey {
             let target = target.display();
             BoardError::internal(format!("cannot create the key file \"{target}\": {error}"))
         };
-        let mut file = NewFile::create(target).map_err(failed)?;
+        let mut file = NewFile::replace(target, PARTIAL).map_err(failed)?;
         let key = fs::read(path).map_err(failed)?;
         file.write(&key).map_err(failed)?;
         file.publish().map_err(failed)?;

@@ -44,12 +44,16 @@ const LOCK_TARGET: &str = "
     SELECT pg_advisory_xact_lock(hashtextextended('forum-server copy', 0));
     SET LOCAL lock_timeout = 0";
 
-/// Selects a table in the current schema that does not belong to an extension, first one of the board.
-const FIND_TABLE: &str = "
-    SELECT relname FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
-        AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
-    ORDER BY relname = 'board_migrations' DESC, relname LIMIT 1";
+/// Selects a table, view or type in the current schema that does not belong to an extension, first a table of the board.
+/// Each table and each view has a type of the same name.
+const FIND_CONTENT: &str = "
+    SELECT
+        typname,
+        CASE WHEN relkind IN ('r', 'p', 'f') THEN 'table' WHEN relkind IN ('v', 'm') THEN 'view' ELSE 'type' END AS kind
+    FROM pg_type LEFT JOIN pg_class ON pg_class.oid = typrelid
+    WHERE typnamespace = current_schema()::regnamespace AND typcategory <> 'A' AND relkind IS DISTINCT FROM 'S'
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE objid IN (pg_type.oid, typrelid) AND deptype = 'e')
+    ORDER BY typname = 'board_migrations' DESC, kind, typname LIMIT 1";
 
 const FIND_COLUMNS: &str = "
     SELECT relname, attname, atttypid, attidentity <> '' AS is_identity
@@ -96,10 +100,11 @@ pub async fn begin_target(tx: &Transaction<'_>) -> BackendResult<Option<String>>
             _ => Err(error.into()),
         };
     }
-    if let Some(row) = tx.query_opt(FIND_TABLE, &[]).await? {
-        return Ok(Some(match row.try_get("relname")? {
-            "board_migrations" => HOLDS_BOARD.into(),
-            table => format!("the target is not empty: it contains the table \"{table}\""),
+    if let Some(row) = tx.query_opt(FIND_CONTENT, &[]).await? {
+        let kind: &str = row.try_get("kind")?;
+        return Ok(Some(match row.try_get("typname")? {
+            "board_migrations" if kind == "table" => HOLDS_BOARD.into(),
+            name => format!("the target is not empty: it contains the {kind} \"{name}\""),
         }));
     }
     for migrations in [&postgres::MIGRATIONS, &schema::POSTGRES] {

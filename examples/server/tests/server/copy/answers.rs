@@ -94,12 +94,16 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     assert_eq!(database.query(copied), ["1"]);
 
     database.query("CREATE SCHEMA other CREATE TABLE thread (id BIGINT)");
+    // The file of a copy that was killed.
+    let partial_key = directory.path().join("back.db.key.copying");
+    fs::write(&partial_key, "").unwrap();
     let mut again = read_checksums(
         &directory.run_line(&format!("copy --database {postgres} --to {BACK} {KEY}"), ""),
     );
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
     assert_ne!(entries[0], entries[1], "the copy is recorded");
     assert_eq!(again, expected);
+    assert!(!partial_key.exists());
 }
 
 /// Asserts that the copies have the schemas of new boards, and that the second file has the sequences of the source.

@@ -22,12 +22,19 @@ fn refusals_change_nothing() {
     let encoded = Database::with_encoding("LATIN1");
     assert_refused(SOURCE, &encoded.url(), "the encoding of the database is LATIN1");
     let other = Database::new();
-    other.query("CREATE TABLE other (id INT)");
-    assert_refused(
-        SOURCE,
-        &other.url(),
-        "the target is not empty: it contains the table \"other\"",
-    );
+    other.query("CREATE FUNCTION post() RETURNS INT LANGUAGE SQL AS 'SELECT 1'");
+    for (kind, name, definition) in [
+        ("type", "member", "AS ENUM ('x')"),
+        ("view", "post", "AS SELECT 1"),
+        ("table", "other", "(id INT)"),
+    ] {
+        other.query(&format!("CREATE {kind} {name} {definition}"));
+        let reason = format!("the target is not empty: it contains the {kind} \"{name}\"");
+        assert_refused(SOURCE, &other.url(), &reason);
+        if kind != "table" {
+            other.query(&format!("DROP {kind} {name}"));
+        }
+    }
     assert_eq!(tables_in_postgres(&other), ["other"]);
     server.run_ok("board online");
     let online = server.run(&format!("copy --online --json --to {postgres}"));
