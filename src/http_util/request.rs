@@ -3,13 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use http_body::Body;
+use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::build_error::BuildError;
 use crate::host::BoxError;
@@ -67,9 +67,18 @@ pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
 pub(crate) enum BodyError {
     #[error("the body is longer than the limit")]
     TooLong,
+    #[error("the body arrived in too many parts")]
+    TooManyParts,
     #[error("the body did not arrive completely")]
     Incomplete,
 }
+
+/// Number of parts in which a body of any length can arrive. A client that sends each token of a JSON text as a chunk needs
+/// some 1,000.
+const MAX_PARTS: usize = 4096;
+
+/// Length in bytes for which a body can arrive in one more part. Packets on the Internet hold more.
+const PART_LEN: usize = 256;
 
 /// Body of a request, before a step reads it.
 ///
@@ -102,19 +111,44 @@ impl RequestBody {
         }
     }
 
-    /// Reads the whole body of at most `limit` bytes.
+    /// Reads the whole body of at most `limit` bytes. Rejects a body in more parts than [`MAX_PARTS`] and one for each
+    /// [`PART_LEN`] bytes, because the work for a part of one byte is that for a long one.
     pub(crate) async fn read(&mut self, limit: usize) -> Result<Bytes, BodyError> {
         self.is_reading = true;
-        let result = Limited::new(&mut self.body, limit).collect().await;
+        let result = self.read_parts(limit).await;
         self.is_reading = false;
-        match result {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLong),
-            Err(error) => {
-                tracing::debug!(error, "request body incomplete");
-                Err(BodyError::Incomplete)
+        result
+    }
+
+    async fn read_parts(&mut self, limit: usize) -> Result<Bytes, BodyError> {
+        let mut parts = 0;
+        let mut first = Bytes::new();
+        // Copies of all parts, if there are several: the parts themselves would need more memory than their bytes.
+        let mut joined = BytesMut::new();
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|error| {
+                tracing::debug!(%error, "request body incomplete");
+                BodyError::Incomplete
+            })?;
+            let part = frame.into_data().unwrap_or_default();
+            let len = first.len().max(joined.len()).saturating_add(part.len());
+            parts += 1;
+            if len > limit {
+                return Err(BodyError::TooLong);
+            }
+            if parts > MAX_PARTS + len / PART_LEN {
+                return Err(BodyError::TooManyParts);
+            }
+            if first.is_empty() {
+                first = part;
+            } else {
+                if joined.is_empty() {
+                    joined.extend_from_slice(&first);
+                }
+                joined.extend_from_slice(&part);
             }
         }
+        Ok(if joined.is_empty() { first } else { joined.freeze() })
     }
 
     /// Returns `true` if [`read`](Self::read) waits for the body, or was dropped while it waited.

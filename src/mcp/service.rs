@@ -254,6 +254,11 @@ impl Server {
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
                 return refuse(status, RpcError::INVALID_REQUEST, "the message is too long");
             }
+            Err(BodyError::TooManyParts) => {
+                let status = StatusCode::BAD_REQUEST;
+                let text = "the message arrived in too many parts";
+                return refuse(status, RpcError::INVALID_REQUEST, text);
+            }
             Err(BodyError::Incomplete) => {
                 let status = StatusCode::BAD_REQUEST;
                 return refuse(status, RpcError::PARSE_ERROR, "the message is incomplete");

@@ -38,7 +38,7 @@ pub(super) fn csrf_token(session: &Session) -> String {
 pub(super) fn parse_form(body: Result<Bytes, BodyError>, session: &Session) -> PanelResult<Form> {
     let body = body.map_err(|error| match error {
         BodyError::TooLong => PanelError::LongForm,
-        BodyError::Incomplete => PanelError::BadForm,
+        BodyError::TooManyParts | BodyError::Incomplete => PanelError::BadForm,
     })?;
     let text = std::str::from_utf8(&body).map_err(|_| PanelError::BadForm)?;
     let form = Form::parse(text).ok_or(PanelError::BadForm)?;

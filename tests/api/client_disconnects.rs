@@ -1,5 +1,6 @@
 //! Client disconnects, request timeouts and incomplete bodies (`docs/protocol.md`, section 2.6).
 
+use forum_test_support::body_in_parts::BodyInParts;
 use forum_test_support::endless_body::EndlessBody;
 
 use crate::support::server::short_timeout;
@@ -166,4 +167,30 @@ async fn a_body_has_at_most_the_limit_of_bytes() {
     let response = server.send(&of_length((1 << 20) + 1)).await;
     assert_eq!(outcome(&response), BAD_REQUEST);
     assert_eq!(message(&response), "body: expected a smaller body");
+}
+
+#[tokio::test]
+async fn a_body_arrives_in_a_bounded_number_of_parts() {
+    let (server, alice) = Server::with_alice().await;
+    let fewer_parts = "body: expected a body in fewer parts";
+    for (length, part, expected) in [
+        (4_096, 1, None),
+        (4_200, 1, Some(fewer_parts)),
+        (1 << 20, 1, Some(fewer_parts)),
+        (1 << 20, 64, Some(fewer_parts)),
+        (1 << 20, 256, None),
+        ((1 << 20) + 256, 256, Some("body: expected a smaller body")),
+    ] {
+        let text = format!(r#"{{"body":"{}"}}"#, "x".repeat(length - 11));
+        let request = Request::post("/threads/open-1/posts", &text).bearer(&alice).to_http();
+        let response = server.call(request.map(|_| BodyInParts::new(&text, part))).await;
+        let case = format!("{length} bytes in parts of {part}");
+        match expected {
+            None => assert_eq!(response.status, 201, "{case}"),
+            Some(expected) => {
+                assert_eq!(outcome(&response), BAD_REQUEST, "{case}");
+                assert_eq!(message(&response), expected, "{case}");
+            }
+        }
+    }
 }

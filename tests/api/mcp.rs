@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
+use forum_test_support::body_in_parts::BodyInParts;
 use forum_test_support::endless_body::EndlessBody;
 use http::HeaderValue;
 use http_body::{Frame, SizeHint};
@@ -614,6 +615,19 @@ async fn an_endless_message_is_a_400() {
     let expected = "body: expected a complete body before the request timeout";
     assert_eq!(message(&response), expected);
     assert!(body.was_polled());
+}
+
+#[tokio::test]
+async fn a_message_in_too_many_parts_is_a_400() {
+    let server = Server::new();
+    let agent = Agent::new(&server, None);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}{}"#, " ".repeat(20_000));
+    for (part_len, expected) in [(1, 400), (64, 200)] {
+        let body = BodyInParts::new(&message, part_len);
+        let request = http::Request::post("/mcp").header("content-type", "application/json");
+        let response = agent.server.respond(request.body(body).unwrap()).await;
+        assert_eq!(response.status(), expected, "parts of {part_len}");
+    }
 }
 
 #[tokio::test]

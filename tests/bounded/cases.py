@@ -147,6 +147,27 @@ def refused(board: Board) -> Iterator[Case]:
     yield write(board.alice, "POST", "/messages", "a message to 9,900 unknown members", lambda _: recipients, (404, 422))
 
 
+def bodies_in_chunks(board: Board) -> Iterator[Case]:
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    subscription = b'{"target":"forum","targetId":"%d"}' % int(board.forum)
+    accept = {"accept": "application/json, text/event-stream"}
+    for client, method, path, body, length, headers, statuses in (
+        (board.alice, "POST", "/api/v1/subscriptions", subscription.ljust(1_000_000), 1, {}, (400,)),
+        # Nearly as many chunks as are accepted.
+        (board.alice, "POST", "/api/v1/subscriptions", subscription.ljust(1_000_000), 140, {}, (200, 201)),
+        (board.alice, "POST", "/mcp", ping.ljust(1_000_000), 1, accept, (400,)),
+        (board.guest, "POST", "/mcp", ping.ljust(60_000), 15, accept, (200,)),
+        (board.guest, "PATCH", "/api/v1/polls/1", b" " * 1_000_000, 1, {}, (401,)),
+    ):
+        send = lambda _, client=client, options=(method, path, body, length, headers): client.send_in_chunks(*options)
+        yield Case(f"{method} {path} in chunks of {length}", send, statuses=statuses)
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    for method, path, headers, status in (("GET", "/health", {}, 200), ("POST", "/sign-in", form, 400)):
+        send = lambda _, options=(method, path, b" " * 60_000, 1, headers): board.guest.send_in_chunks(*options)
+        # A page has no cost, and a client can send any number of requests.
+        yield Case(f"{method} {path} in chunks of 1", send, 1, (status,))
+
+
 def tools(board: Board) -> Iterator[Case]:
     guest, alice, boss = board.guest, board.alice, board.boss
     for client in (guest, alice):
@@ -238,7 +259,7 @@ def moderation(board: Board) -> Iterator[Case]:
 
 
 def requests(board: Board) -> Iterator[Case]:
-    for part in (lists, searches, refused, tools, pages, writes, moderation):
+    for part in (lists, searches, refused, bodies_in_chunks, tools, pages, writes, moderation):
         yield from part(board)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPConnection
@@ -143,6 +144,22 @@ class Client:
             raise
         self.used_at = time.monotonic()
         return Response(response.status, response.headers, answer)
+
+    def send_in_chunks(self, method: str, path: str, body: bytes, length: int, headers: dict[str, str] | None = None) -> Response:
+        """Sends a body in chunks of a length, over a connection of its own."""
+        parts = (body[start : start + length] for start in range(0, len(body), length))
+        chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+        connection = HTTPConnection(self.connection.host, self.connection.port, timeout=120)
+        connection.putrequest(method, path)
+        kinds = {"content-type": "application/json", "transfer-encoding": "chunked"}
+        for name, value in (self.headers | kinds | (headers or {})).items():
+            connection.putheader(name, value)
+        with closing(connection):
+            # The server can respond, and close the connection, before it has read the body.
+            with suppress(OSError):
+                connection.endheaders(chunks)
+            response = connection.getresponse()
+            return Response(response.status, response.headers, response.read())
 
     def api(self, method: str, path: str, body: object = None) -> Any:
         response = self.send(method, f"/api/v1{path}", body)

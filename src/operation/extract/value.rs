@@ -23,6 +23,7 @@ impl From<BodyError> for InputError {
     fn from(error: BodyError) -> Self {
         let expected = match error {
             BodyError::TooLong => Expected::SMALLER_BODY,
+            BodyError::TooManyParts => Expected::FEWER_PARTS,
             BodyError::Incomplete => Expected::COMPLETE_BODY,
         };
         Self::expected("body", expected)

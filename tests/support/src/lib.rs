@@ -2,6 +2,7 @@
 
 #![allow(clippy::new_without_default, reason = "each call creates a resource of its own")]
 
+pub mod body_in_parts;
 pub mod client;
 pub mod cluster;
 pub mod connection;

@@ -9,6 +9,6 @@ pub mod metrics;
 pub mod page;
 pub mod paths;
 pub mod readiness;
-mod request_body;
+pub mod request_body;
 pub mod router;
 pub mod slots;

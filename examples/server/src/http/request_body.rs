@@ -6,12 +6,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
 /// Maximum number of discarded bytes.
-const MAX_DISCARDED_LEN: u32 = 64 * 1024;
+const MAX_DISCARDED_LEN: usize = 64 * 1024;
+
+/// Maximum number of parts of a body that are discarded. The work for a part of one byte is that for a long one.
+const MAX_DISCARDED_PARTS: usize = 1024;
 
 /// Timeout of the discarded bytes.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -32,14 +35,13 @@ impl RequestBody {
         Self(Arc::new(Mutex::new(Reading { body, ended: None })))
     }
 
-    /// Reads and discards the bytes that the service did not read, within [`MAX_DISCARDED_LEN`] and
-    /// [`DISCARD_TIMEOUT`].
+    /// Reads and discards the bytes that the service did not read, within [`MAX_DISCARDED_LEN`],
+    /// [`MAX_DISCARDED_PARTS`] and [`DISCARD_TIMEOUT`].
     pub async fn discard(&self) {
-        if self.size_hint().lower() > MAX_DISCARDED_LEN.into() || self.is_complete() {
+        if self.size_hint().lower() > MAX_DISCARDED_LEN as u64 || self.is_complete() {
             return;
         }
-        let mut rest = Limited::new(self.clone(), MAX_DISCARDED_LEN as usize);
-        let discard = async { while let Some(Ok(_)) = rest.frame().await {} };
+        let discard = read_body(self.clone(), MAX_DISCARDED_LEN, MAX_DISCARDED_PARTS, drop);
         let _ = timeout(DISCARD_TIMEOUT, discard).await;
     }
 
@@ -52,6 +54,32 @@ impl RequestBody {
     fn reading(&self) -> MutexGuard<'_, Reading> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Passes the parts of a body to `read`. Returns `false` if the body has more than `max_len` bytes or `max_parts` parts, or
+/// does not arrive completely.
+pub async fn read_body(
+    mut body: impl Body<Data = Bytes> + Unpin,
+    max_len: usize,
+    max_parts: usize,
+    mut read: impl FnMut(Bytes),
+) -> bool {
+    let mut len = 0;
+    for _ in 0..=max_parts {
+        let Some(frame) = body.frame().await else {
+            return true;
+        };
+        let Ok(frame) = frame else {
+            return false;
+        };
+        let part = frame.into_data().unwrap_or_default();
+        len += part.len();
+        if len > max_len {
+            return false;
+        }
+        read(part);
+    }
+    false
 }
 
 impl Body for RequestBody {
@@ -89,7 +117,7 @@ impl Body for RequestBody {
 mod tests {
     use std::convert::Infallible;
 
-    use http_body_util::Empty;
+    use http_body_util::{Empty, StreamBody};
     use hyper::server::conn::http1;
     use hyper::service::service_fn;
     use hyper::{Request, Response};
@@ -98,6 +126,24 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_body_has_at_most_its_limits_of_bytes_and_parts() {
+        for (parts, max_len, max_parts, expected) in [
+            (&["ab", "", "c"][..], 3, 3, true),
+            (&["ab", "", "c"], 2, 3, false),
+            (&["ab", "", "c"], 3, 2, false),
+            (&[], 0, 0, true),
+        ] {
+            let frames =
+                parts.iter().map(|part| Ok::<_, Infallible>(Frame::data(Bytes::from(*part))));
+            let mut text = Vec::new();
+            let body = StreamBody::new(futures_util::stream::iter(frames));
+            let is_read = read_body(body, max_len, max_parts, |part| text.extend(part)).await;
+            assert_eq!(is_read, expected, "{parts:?}, {max_len} bytes, {max_parts} parts");
+            assert!(!is_read || text == parts.concat().as_bytes());
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn the_rest_of_a_body_is_awaited_for_a_second() {

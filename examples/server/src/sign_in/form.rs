@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use http_body_util::{BodyExt, Limited};
 use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
+
+use crate::http::request_body::read_body;
 
 /// Path of the sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
@@ -18,6 +19,9 @@ pub const HOME: &str = "/panel/usage";
 
 /// Maximum length of a form in bytes.
 const LIMIT: usize = 64 * 1024;
+
+/// Maximum number of parts in which a form arrives.
+const MAX_PARTS: usize = 1024;
 
 /// Time in which a form arrives.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,11 +48,12 @@ impl Default for SignInForm {
 }
 
 impl SignInForm {
-    /// Reads a body; `None` if it is too long, too slow or malformed.
+    /// Reads a body; `None` if it is too long, too slow, in too many parts or malformed.
     pub async fn read(body: Body) -> Option<Self> {
-        let collected = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect()).await.ok()?;
-        let bytes = collected.ok()?.to_bytes();
-        Self::parse(std::str::from_utf8(&bytes).ok()?)
+        let mut bytes = Vec::new();
+        let read = read_body(body, LIMIT, MAX_PARTS, |part| bytes.extend(part));
+        let is_complete = timeout(READ_TIMEOUT, read).await.ok()?;
+        Self::parse(str::from_utf8(&bytes).ok().filter(|_| is_complete)?)
     }
 
     /// Parses form encoding; `None` for invalid UTF-8 and for NUL, which no database looks up.

@@ -418,6 +418,30 @@ fn endless_bodies_are_read_up_to_the_limit() {
     assert!(grown < 20_000, "{grown} kB");
 }
 
+#[test]
+fn bodies_in_short_parts_are_refused_or_end_the_connection() {
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    let json = "content-type: application/json\r\n";
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let authorization = format!("authorization: Bearer {}\r\n", server.token("alice"));
+    for (target, headers, status, parts) in [
+        ("POST /api/v1/threads/1/posts", format!("{json}{authorization}"), 400, 10_000),
+        ("POST /mcp", format!("{json}{authorization}"), 400, 10_000),
+        ("POST /mcp", json.into(), 400, 10_000),
+        ("POST /sign-in", form.into(), 400, 10_000),
+        ("GET /health", String::new(), 200, 1_100),
+        ("GET /api/v1/nothing", String::new(), 404, 1_100),
+        ("POST /api/v1/threads/1/posts", json.into(), 401, 1_100),
+    ] {
+        let head =
+            format!("{target} HTTP/1.1\r\nhost: x\r\n{headers}transfer-encoding: chunked\r\n\r\n");
+        let chunks = "1\r\n \r\n".repeat(parts);
+        let response = read_to_end(begin(&server, &format!("{head}{chunks}0\r\n\r\n")));
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{target} {response}");
+        assert!(is_last(&response), "{target} {response}");
+    }
+}
+
 /// Connections of the test.
 const CONNECTIONS: usize = 10_000;
 
