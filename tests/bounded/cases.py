@@ -109,6 +109,7 @@ def searches(board: Board) -> Iterator[Case]:
         "words inside of words": " ".join("q" * length for length in range(1, 18)),
         "a phrase of common words": '"tea the tea the"',
         "phrases of a letter": " ".join("的" * length for length in range(1, 18)),
+        "a run of a Thai letter with another end": "ฉ" * 198 + "ญ",
         "32 words": " ".join(f"{word:x}" for word in range(32)),
     }
     for name, query in queries.items():

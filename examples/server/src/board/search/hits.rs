@@ -1,6 +1,6 @@
 //! Hits of a search, with their excerpts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use forum_api::host::BoardResult;
 use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
@@ -127,25 +127,85 @@ fn excerpted_text(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> 
     part.filter(|part| terms.find_first(part).is_some()).unwrap_or(text)
 }
 
-/// Required words and phrases.
+/// Required words and phrases. Their search takes time linear in the length of a text, whatever the text and the terms
+/// repeat.
 #[derive(Debug)]
-struct TermMatcher(BTreeSet<Vec<String>>);
+struct TermMatcher {
+    /// The words of all terms with their numbers.
+    words: HashMap<String, usize>,
+    terms: Vec<TermWords>,
+}
+
+/// The numbers of the words of a term.
+#[derive(Debug, Default)]
+struct TermWords {
+    words: Vec<usize>,
+    /// Length of the longest other beginning of the term with which each of its beginnings ends: the failure function of
+    /// Knuth, Morris and Pratt.
+    shorter: Vec<usize>,
+}
+
+impl TermWords {
+    fn new(words: Vec<usize>) -> Self {
+        let mut term = Self { words, shorter: Vec::new() };
+        let mut begun = 0;
+        for position in 0..term.words.len() {
+            if position > 0
+                && let Some(word) = term.words.get(position)
+            {
+                begun = term.advance(begun, *word);
+            }
+            term.shorter.push(begun);
+        }
+        term
+    }
+
+    /// Returns the number of words of the term with which a text ends after the word `next`, if it ended with `begun` of them
+    /// before.
+    fn advance(&self, mut begun: usize, next: usize) -> usize {
+        while self.words.get(begun) != Some(&next) {
+            let Some(last) = begun.checked_sub(1) else {
+                return 0;
+            };
+            begun = self.shorter.get(last).copied().unwrap_or_default();
+        }
+        begun + 1
+    }
+}
 
 impl TermMatcher {
     fn of(query: Option<&SearchQuery>) -> Self {
         let terms = query.into_iter().flat_map(SearchQuery::terms).filter(|term| !term.excluded);
-        Self(terms.map(|term| words(&term.text).map(|word| word.folded).collect()).collect())
+        // Of two terms that end with the same word, the first one in this order is the match.
+        let distinct: BTreeSet<Vec<String>> =
+            terms.map(|term| words(&term.text).map(|word| word.folded).collect()).collect();
+        let mut words = HashMap::new();
+        let mut number = |word| {
+            let next = words.len();
+            *words.entry(word).or_insert(next)
+        };
+        let terms = distinct
+            .into_iter()
+            .map(|term| TermWords::new(term.into_iter().map(&mut number).collect()))
+            .collect();
+        Self { words, terms }
     }
 
     /// Returns the byte offset of the first complete match in `text`.
     fn find_first(&self, text: &str) -> Option<usize> {
         let mut offsets = Vec::new();
-        let mut seen = Vec::new();
+        let mut begun = vec![0; self.terms.len()];
         for word in words(text) {
             offsets.push(word.offset);
-            seen.push(word.folded);
-            if let Some(term) = self.0.iter().find(|term| seen.ends_with(term)) {
-                return offsets.get(seen.len() - term.len()).copied();
+            let Some(number) = self.words.get(&word.folded) else {
+                begun.fill(0);
+                continue;
+            };
+            for (term, begun) in self.terms.iter().zip(&mut begun) {
+                *begun = term.advance(*begun, *number);
+                if *begun == term.words.len() {
+                    return offsets.get(offsets.len() - *begun).copied();
+                }
             }
         }
         None
@@ -222,6 +282,11 @@ mod tests {
             ("cup tea -milk", "milk tea cup", Some(5)),
             ("चाय", "हिन्दी चाय", Some(19)),
             ("上海", "海上、ABC上海", Some(12)),
+            ("ขขค", "ขขขขค", Some(6)),
+            ("\"a a b a a c\"", "a a b a a b a a c", Some(6)),
+            ("\"a a b\" \"a b\"", "a a a b", Some(2)),
+            ("\"a b x\" \"b\"", "a b", Some(2)),
+            ("\"a b\"", "a x b a b", Some(6)),
         ] {
             assert_eq!(terms(query).find_first(text), offset, "{query} in {text}");
         }
