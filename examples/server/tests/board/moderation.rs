@@ -122,6 +122,25 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     assert_eq!(topics(&demo).await, ["thread.restored", "thread.deleted"]);
 }
 
+/// Other writes wait for the whole transaction, and the index takes time for each word.
+#[tokio::test]
+async fn a_transaction_of_an_operator_changes_few_long_posts() {
+    let demo = Demo::new().await;
+    demo.set("post.interval_seconds", "0").await;
+    let tea = demo.tea_posts_path().await;
+    let beginning = demo.clock.now();
+    let long = "a cup of tea ".repeat(1_500);
+    for text in ["short", &long, "short", "short", &long, &long, "short"] {
+        assert_eq!(demo.post("bob", &tea, body(text)).await.0, 201);
+    }
+    for mut numbers in
+        [delete_posts(&demo, "bob", beginning).await, restore_posts(&demo, "bob", beginning).await]
+    {
+        numbers.retain(|number| *number > 0);
+        assert_eq!(numbers, [4, 1, 2]);
+    }
+}
+
 /// A thread that is renamed by a member whose edits await approval, and locked meanwhile.
 #[tokio::test]
 async fn a_change_of_a_waiting_thread_has_its_event_with_the_approval() {

@@ -1,6 +1,6 @@
 //! Moderation of threads and posts by an operator.
 
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{Break, Continue};
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
@@ -94,6 +94,10 @@ pub async fn end_deletions(
 /// Maximum number of posts that one transaction reads and changes.
 const MAX_BATCH: i64 = 20;
 
+/// Maximum length of the words of these posts in the index, in characters, unless a single post has more. The index of
+/// Postgres takes up to 50 ms for a post with as many distinct words as it keeps.
+const MAX_BATCH_LENGTH: i64 = 25_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StateChange {
     Delete,
@@ -124,8 +128,8 @@ impl PostsOfMember {
         Self { author, change: StateChange::Restore, since, are_first: true, after: (i64::MIN, 0) }
     }
 
-    /// Reads the next posts, and changes those of the list as [`delete`] or [`restore`] does. Returns the number of changed
-    /// posts, and the rest of the list; `None` at its end.
+    /// Reads the next posts, up to [`MAX_BATCH`] and [`MAX_BATCH_LENGTH`], and changes those of the list as [`delete`] or
+    /// [`restore`] does. Returns the number of changed posts, and the rest of the list; `None` at its end.
     pub async fn change_batch(
         self,
         tx: &Transaction<'_>,
@@ -134,14 +138,20 @@ impl PostsOfMember {
         const TO_DELETE: &str = "
             SELECT
                 id, written_at,
-                created_at >= :since AND state <> 'deleted' AND (number = 1) = :first AS is_meant
+                CASE
+                    WHEN created_at >= :since AND state <> 'deleted' AND (number = 1) = :first
+                    THEN CAST(length(body_words) AS BIGINT)
+                END AS length
             FROM post
             WHERE author_id = :author AND (written_at, id) > (:time, :post)
             ORDER BY written_at, id LIMIT :rows";
         const TO_RESTORE: &str = "
             SELECT
                 id, written_at,
-                coalesce(deleted_at, 0) >= :since AND state = 'deleted' AND (number = 1) = :first AS is_meant
+                CASE
+                    WHEN coalesce(deleted_at, 0) >= :since AND state = 'deleted' AND (number = 1) = :first
+                    THEN CAST(length(body_words) AS BIGINT)
+                END AS length
             FROM post
             WHERE author_id = :author AND (written_at, id) > (:time, :post)
             ORDER BY written_at, id LIMIT :rows";
@@ -156,12 +166,18 @@ impl PostsOfMember {
         };
         let mut after = None;
         let mut posts: Vec<i64> = Vec::new();
+        let mut batch_length = 0_i64;
         let read = |row: &Row<'_>| {
             let post = row.value("id")?;
-            after = Some((row.value("written_at")?, post));
-            if row.value("is_meant")? {
+            // Posts that the list does not contain have no length.
+            if let Some(length) = row.value::<Option<i64>>("length")? {
+                batch_length += length;
+                if batch_length > MAX_BATCH_LENGTH && !posts.is_empty() {
+                    return Ok(Break(()));
+                }
                 posts.push(post);
             }
+            after = Some((row.value("written_at")?, post));
             Ok(Continue(()))
         };
         tx.each_row(find, parameters, read).await?;
