@@ -28,11 +28,11 @@ fn refusals_change_nothing() {
         ("view", "post", "AS SELECT 1"),
         ("table", "other", "(id INT)"),
     ] {
-        other.query(&format!("CREATE {kind} {name} {definition}"));
+        other.query(format!("CREATE {kind} {name} {definition}"));
         let reason = format!("the target is not empty: it contains the {kind} \"{name}\"");
         assert_refused(SOURCE, &other.url(), &reason);
         if kind != "table" {
-            other.query(&format!("DROP {kind} {name}"));
+            other.query(format!("DROP {kind} {name}"));
         }
     }
     assert_eq!(tables_in_postgres(&other), ["other"]);
