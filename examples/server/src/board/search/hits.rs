@@ -43,7 +43,7 @@ pub async fn read(
         );
         hit.author = row.author(["author_id", "author_name", "author_avatar"])?;
         let body: String = row.value("body")?;
-        hit.excerpt = excerpt(&excerpted_text(&body, &terms, &mut max_searched), &terms);
+        hit.excerpt = excerpt(&body, &terms, &mut max_searched);
         let score = found.get(row.count::<usize>("key")?).map_or(0, |found| found.score);
         hit.score = score as f64 / 1e6;
         Ok(hit)
@@ -59,10 +59,10 @@ const MAX_LENGTH_BEFORE_MATCH: usize = 60;
 
 const ELLIPSIS: &str = "…";
 
-/// Cuts an excerpt around the first of the `terms`, or at the beginning, between words.
-fn excerpt(text: &str, terms: &TermMatcher) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let offset = terms.find_first(&text).unwrap_or_default();
+/// Cuts an excerpt of a post around the first of the `terms`, or at the beginning, between words. Subtracts the length of the
+/// text that is searched for it from `max_searched`.
+fn excerpt(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> String {
+    let (text, offset) = excerpted_text(body, terms, max_searched);
     let (before, after) = text.split_at_checked(offset).unwrap_or_default();
     let before = last_words(before, MAX_LENGTH_BEFORE_MATCH);
     let cut_before = before.len() < offset;
@@ -106,25 +106,34 @@ const EXCERPTED_BYTES_BEFORE_MATCH: usize = 1024;
 /// Number of bytes after the beginnings of all posts of a page in which the terms are searched for.
 const MAX_SEARCHED_BYTES: usize = 256 * 1024;
 
-/// Returns the plain text of the beginning of a post, or of the part with the first match if the beginning has none.
-/// Subtracts the length of the text that is searched for it from `max_searched`.
-fn excerpted_text(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> String {
+/// Returns the plain text of the beginning of a post, or of the part with the first match if the beginning has none, and the
+/// offset of the match; 0 if there is none.
+fn excerpted_text(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> (String, usize) {
     let beginning = prefix(body, MAX_EXCERPTED_BYTES);
-    let text = markdown::plain(beginning);
-    if beginning.len() == body.len() || terms.find_first(&text).is_some() {
-        return text;
+    let text = plain_text(beginning);
+    if let Some(offset) = terms.find_first(&text) {
+        return (text, offset);
+    }
+    if beginning.len() == body.len() || terms.terms.is_empty() {
+        return (text, 0);
     }
     // A phrase can begin before the end of the beginning.
     let passed = prefix(beginning, MAX_EXCERPTED_BYTES - EXCERPTED_BYTES_BEFORE_MATCH);
     let searched = prefix(body.strip_prefix(passed).unwrap_or_default(), *max_searched);
     *max_searched -= searched.len();
-    let part = terms.find_first(searched).map(|offset| {
+    let part = terms.find_first(searched).and_then(|offset| {
         let start = (passed.len() + offset).saturating_sub(EXCERPTED_BYTES_BEFORE_MATCH);
         let before = prefix(body, start);
         let part = body.strip_prefix(before).unwrap_or_default();
-        markdown::plain(prefix(part, MAX_EXCERPTED_BYTES))
+        let text = plain_text(prefix(part, MAX_EXCERPTED_BYTES));
+        terms.find_first(&text).map(|offset| (text, offset))
     });
-    part.filter(|part| terms.find_first(part).is_some()).unwrap_or(text)
+    part.unwrap_or((text, 0))
+}
+
+/// Returns the text of the source without markup, with one blank between two words.
+fn plain_text(source: &str) -> String {
+    markdown::plain(source).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Required words and phrases. Their search takes time linear in the length of a text, whatever the text and the terms
@@ -193,6 +202,9 @@ impl TermMatcher {
 
     /// Returns the byte offset of the first complete match in `text`.
     fn find_first(&self, text: &str) -> Option<usize> {
+        if self.terms.is_empty() {
+            return None;
+        }
         let mut offsets = Vec::new();
         let mut begun = vec![0; self.terms.len()];
         for word in words(text) {
@@ -226,6 +238,10 @@ mod tests {
         TermMatcher::of(Some(&SearchQuery::parse(text).unwrap()))
     }
 
+    fn excerpt_of(text: &str, terms: &TermMatcher) -> String {
+        excerpt(text, terms, &mut MAX_SEARCHED_BYTES.clone())
+    }
+
     #[test]
     fn an_excerpt_is_cut_between_words_around_the_match() {
         let long_word = "ü".repeat(3 * EXCERPT_LENGTH);
@@ -236,14 +252,14 @@ mod tests {
             ("x", &long_word, &("ü".repeat(EXCERPT_LENGTH) + "…")),
             ("x", &format!("{long_word} x {long_word}"), "…x…"),
         ] {
-            assert_eq!(excerpt(text, &terms(query)), expected, "{query}");
+            assert_eq!(excerpt_of(text, &terms(query)), expected, "{query}");
         }
         let text = format!("{}茶{}", "上海、".repeat(100), "ข้าว".repeat(100));
-        let excerpt_of_letters = excerpt(&text, &terms("茶"));
+        let excerpt_of_letters = excerpt_of(&text, &terms("茶"));
         let expected = format!("…{}茶{}…", "上海、".repeat(20), "ข้าว".repeat(34) + "ข้");
         assert_eq!(excerpt_of_letters, expected);
         let text = format!("{}TEA {}", "grün ".repeat(100), "löffel ".repeat(100));
-        let excerpt_of_words = excerpt(&text, &terms("tea"));
+        let excerpt_of_words = excerpt_of(&text, &terms("tea"));
         assert!(excerpt_of_words.starts_with("…grün grün "), "{excerpt_of_words}");
         assert!(excerpt_of_words.ends_with(" löffel…"), "{excerpt_of_words}");
         let offset = excerpt_of_words.chars().position(|letter| letter == 'T').unwrap();
@@ -257,7 +273,7 @@ mod tests {
             format!("# Start\n\n{}*Smoked* tea {}", "grün ".repeat(4000), "cup ".repeat(4000));
         let excerpt_with = |query, max_searched: usize| {
             let terms = terms(query);
-            excerpt(&excerpted_text(&long, &terms, &mut max_searched.clone()), &terms)
+            excerpt(&long, &terms, &mut max_searched.clone())
         };
         for query in ["tea", "\"smoked tea\"", "smoked"] {
             let excerpt = excerpt_with(query, MAX_SEARCHED_BYTES);

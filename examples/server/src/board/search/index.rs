@@ -26,13 +26,15 @@ pub struct Word {
 pub fn words(text: &str) -> impl Iterator<Item = Word> {
     let mut letters = text.char_indices().peekable();
     iter::from_fn(move || {
-        let (offset, first) = letters.find(|(_, letter)| letter.is_alphanumeric())?;
+        let (offset, first) =
+            letters.find(|(_, letter)| is_plain(*letter) || letter.is_alphanumeric())?;
         let is_letter = is_unspaced(first);
         let mut end = offset + first.len_utf8();
         let continues = |letter| {
-            is_mark(letter)
-                || is_ignored(letter)
-                || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter)
+            !is_plain(letter)
+                && (is_mark(letter)
+                    || is_ignored(letter)
+                    || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter))
         };
         while let Some((_, next)) = letters.next_if(|(_, letter)| continues(*letter)) {
             end += next.len_utf8();
@@ -51,7 +53,17 @@ pub fn is_unspaced(letter: char) -> bool {
         | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ffdc}'
         | '\u{1aff0}'..='\u{1b16f}' | '\u{20000}'..='\u{3ffff}'
     );
-    is_in_script && letter.is_alphanumeric() && !is_mark(letter)
+    is_plain(letter) || is_in_script && letter.is_alphanumeric() && !is_mark(letter)
+}
+
+/// Returns whether a character is one of the frequent letters of scripts without spaces that are folded to themselves. It needs
+/// no look-up in the tables of Unicode, which takes most of the time of a text in these scripts.
+const fn is_plain(letter: char) -> bool {
+    matches!(letter,
+        '\u{e01}'..='\u{e30}' | '\u{e8c}'..='\u{ea3}' | '\u{ea7}'..='\u{eb0}' | '\u{1000}'..='\u{102a}'
+        | '\u{1780}'..='\u{17b3}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{20000}'..='\u{2a6df}'
+    )
 }
 
 /// Returns whether a character belongs to the letter before it: a combining mark, a vowel or a final consonant of a
@@ -77,6 +89,17 @@ fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
+    let mut all = word.chars();
+    if let (Some(letter), None) = (all.next(), all.next())
+        && is_plain(letter)
+    {
+        return word.into();
+    }
+    fold_letters(word)
+}
+
+/// Folds a word with the tables of Unicode.
+fn fold_letters(word: &str) -> String {
     let mut letters = String::with_capacity(word.len());
     for letter in word.chars() {
         match letter {
@@ -262,6 +285,16 @@ mod tests {
     /// All characters except those for private use. The omitted planes are empty.
     fn characters() -> impl Iterator<Item = char> {
         ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{e0fff}')
+    }
+
+    #[test]
+    fn plain_letters_are_folded_to_themselves() {
+        for letter in characters().filter(|letter| is_plain(*letter)) {
+            let word = letter.to_string();
+            let is_letter = letter.is_alphanumeric() && !is_mark(letter) && !is_ignored(letter);
+            assert!(is_letter, "{word}");
+            assert_eq!(fold_letters(&word), word);
+        }
     }
 
     #[test]
