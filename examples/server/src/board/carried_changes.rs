@@ -435,10 +435,14 @@ impl CarriedChanges {
             if let Some(updated) = entries.updated_endpoints.get(id)
                 && let Some(former) = EndpointValues::find(restored, id)?
             {
-                let last = match EndpointValues::find(replaced, id)? {
-                    Some(last) => last,
-                    None => updated.clone().with_owner_of(restored)?,
-                };
+                let mut last = updated.clone().with_owner_of(restored)?;
+                let present = EndpointValues::find(replaced, id)?.and_then(|present| present.url);
+                // An update that was not repeated after an earlier restore is in the log only.
+                if present.as_deref().and_then(|url| url.split(['?', '#']).next())
+                    == last.url.as_deref()
+                {
+                    last.url = present;
+                }
                 let values = last.without(&former);
                 if values != EndpointValues::default() {
                     add(EndpointChange::Updated(values));

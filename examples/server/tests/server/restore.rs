@@ -431,10 +431,14 @@ fn changes_of_endpoints_are_printed_again_after_a_restore() {
     };
     let [_, to_repeat] = restore_in_json(&directory, "new.db");
     assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s?c=d'"));
-    restore_in_json(&directory, "old.db");
     // The audit log has no queries of URLs.
-    let [_, to_repeat] = restore_in_json(&directory, "new.db");
-    assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s'"));
+    for older in [None, Some("old.db")] {
+        if let Some(backup) = older {
+            restore_in_json(&directory, backup);
+        }
+        let [_, to_repeat] = restore_in_json(&directory, "new.db");
+        assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s'"));
+    }
 }
 
 #[test]
