@@ -324,7 +324,7 @@ impl EventFeed {
     /// Returns the position at which a page with the events since a time begins; `None` if no event is kept. A page of a time
     /// before the retention begins with the first event that is kept: the ids of earlier events are no valid positions.
     async fn start(&self, since: Timestamp) -> BoardResult<Option<FeedPosition>> {
-        let start = self.store.before(since).await?.unwrap_or(FeedPosition::START);
+        let start = self.store.find_start(since).await?.unwrap_or(FeedPosition::START);
         let now = self.environment.clock.now();
         if since >= now.saturating_sub(self.retention) {
             return Ok(Some(start));

@@ -364,10 +364,14 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Sets to `now` the times that were written by a clock that was more than 60 s ahead, so that nothing waits until they
-    /// are reached: due times, starts of retention periods and starts of failures. A store keeps the time from which it
-    /// computed each due time. The retention of a dead delivery starts with its creation. Changes a bounded number of rows
-    /// in one call, and returns their number.
+    /// Corrects the times that were written by a clock that was more than 60 s ahead, so that nothing waits until they are
+    /// reached. Sets to `now` the due times, the starts of retention periods, the starts of failures, and the activations
+    /// of pending secrets that are more than 24 hours and 60 s ahead. Sets the registration of an endpoint to `now`, or to
+    /// the time of the earliest event that waits for its fan-out, if that is earlier, so that the endpoint still receives
+    /// this event. Changes a bounded number of rows in one call, and returns their number.
+    ///
+    /// A store keeps the time from which it computed each due time. The retention of a dead delivery starts with its
+    /// creation.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

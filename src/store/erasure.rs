@@ -202,8 +202,8 @@ impl ErasedMember {
     }
 }
 
-/// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner is at the beginning of the details of a token, because a
-/// label after it can contain any text.
+/// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner
+/// is at the beginning of the details of a token, because a label after it can contain any text.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner #' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (

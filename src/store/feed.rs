@@ -39,7 +39,7 @@ impl FeedPosition {
 pub struct FoundInFeed {
     /// Position of the event.
     pub position: FeedPosition,
-    /// Time since the fan-out, zero if a clock that was ahead recorded it; `None` before it.
+    /// Time since the fan-out; zero if the time of the fan-out is in the future, and `None` before the fan-out.
     pub age: Option<Duration>,
 }
 
@@ -84,15 +84,18 @@ pub trait FeedStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn find(&self, id: &EventId, now: Timestamp) -> BackendResult<Option<FoundInFeed>>;
 
-    /// Returns a position after which the events that occurred at or after `time` follow; `None` if the feed is empty. It is
-    /// before all of the first 1,000 of these events in the order of their times, and at most that of the latest event that
-    /// occurred before `time`: the clocks that wrote the events can differ.
+    /// Returns the position at which a page of the events since `time` begins; `None` if the feed is empty.
+    ///
+    /// Clocks differ, so that an event can precede an earlier one in the feed. The position is therefore at most that of the
+    /// latest event before `time`, and precedes the 1,000 events with the earliest times since `time`. It can precede events
+    /// before `time`, too.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
+    async fn find_start(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>>;
 
-    /// Returns the position of the first event that was not fanned out longer ago than `retention`; `None` if there is none.
+    /// Returns the position of the first event that is not fanned out, or was fanned out at most `retention` ago; `None` if
+    /// there is none.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
@@ -130,8 +133,8 @@ pub trait FeedStore: Send + Sync + 'static {
     /// Removes up to `limit` events from the beginning of the feed that were fanned out longer ago than `retention`. Deletes
     /// those without deliveries. Returns their number.
     ///
-    /// A fan-out that is more than 60 s ahead was recorded by a clock that was ahead. Of the first `limit` events, the method
-    /// sets it to `now`, so that the event stays for its retention from now on.
+    /// Sets the fan-out times of the first `limit` events that are more than 60 s ahead to `now`: a clock that was ahead
+    /// recorded them. These events stay for the whole retention from now on.
     ///
     /// A store that first has to move events to their positions moves some of them, and returns `limit`.
     ///

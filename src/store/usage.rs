@@ -67,8 +67,8 @@ pub trait UsageStore: Send + Sync + 'static {
     /// Removes up to `limit` rows of the hours that began longer ago than `retention`, or that begin more than an hour ahead: a
     /// clock that was ahead wrote those. Returns their number. If it is `limit`, more rows can follow.
     ///
-    /// `now` is the caller's time. A backend that several machines share should use its own clock instead, so that a machine
-    /// with a wrong clock does not remove the hours of others.
+    /// `now` is the caller's time. A backend that several machines share may use its own clock instead. Otherwise a machine
+    /// with a wrong clock removes the hours of others.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

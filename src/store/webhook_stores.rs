@@ -113,7 +113,8 @@ impl WebhookStores {
     }
 }
 
-/// Deliveries. `now` is the time of the caller. Postgres uses its own clock instead, whose times are stored.
+/// Deliveries. `now` is the caller's time. The stores of `in_postgres` use the clock of Postgres instead, which also wrote
+/// the stored times.
 impl WebhookStores {
     /// Returns a delivery and its stored attempts, oldest first; `None` if it does not exist or its endpoint was removed.
     ///

@@ -363,7 +363,7 @@ intercepted! {
 intercepted! {
     feed: FeedStore {
         find(id: &EventId, now: Timestamp) -> Option<FoundInFeed>: (id.clone(), now) => (id, *now);
-        before(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
+        find_start(time: Timestamp) -> Option<FeedPosition>: (time) => (*time);
         first_kept(retention: Duration, now: Timestamp) -> Option<FeedPosition>: (retention, now) => (*retention, *now);
         read(after: FeedPosition, reader: &UserId, limit: u32) -> FeedRead:
             (after, reader.clone(), limit) => (*after, reader, *limit);

@@ -615,7 +615,7 @@ impl WebhookAdmin {
         Ok(self.webhooks.deliveries.remove(id, &audit).await?)
     }
 
-    /// Removes the deliveries in `state` that were created at least `age` ago, in batches. Returns their number. `state`
+    /// Removes the deliveries in `state` that were created longer ago than `age`, in batches. Returns their number. `state`
     /// must be a [finished](DeliveryState) state.
     ///
     /// # Errors
@@ -643,7 +643,7 @@ impl WebhookAdmin {
         }
     }
 
-    /// Waits if the batch was full.
+    /// Waits for [`PAUSE_BETWEEN_BATCHES`] if the batch was full: another one can follow.
     async fn pause_after(&self, batch: u64) {
         if batch >= u64::from(BATCH) {
             self.environment.runtime.sleep(PAUSE_BETWEEN_BATCHES).await;

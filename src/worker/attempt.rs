@@ -221,10 +221,11 @@ impl Attempt<'_> {
         }
     }
 
-    /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
+    /// Disables the endpoint after the last attempt of a delivery, if all attempts of the endpoint had already failed for
+    /// `disable_after` when the delivery was first queued.
     ///
-    /// They must have failed for this time when the delivery was queued, too. Otherwise, a clock that jumps ahead would disable
-    /// an endpoint that has failed for seconds.
+    /// The time of the last attempt does not decide: a clock that jumps ahead between two attempts would disable an endpoint
+    /// that has been failing for seconds.
     async fn disable_if_failing(&self, now: Timestamp) {
         let context = self.context;
         let endpoint = &self.claimed.endpoint;

@@ -157,7 +157,7 @@ fn faults() -> Vec<Fault> {
     ("the statistics exclude deliveries due now", arguments("deliveries.queue_stats", |(now,): &mut (Timestamp,)| *now = now.saturating_sub(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
     ("leases of a clock that was ahead are kept", arguments("deliveries.correct_times", |(now,): &mut (Timestamp,)| *now = now.saturating_add(MILLI * 7_200_000)), "claims::times_of_a_clock_that_was_ahead_count_as_reached"),
     ("the depth is limited to 100", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.depth = backlog.depth.min(100)), "claims::queue_stats_match_claimable_deliveries"),
-    ("the oldest due time is missing", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.oldest_age = None), "claims::queue_stats_match_claimable_deliveries"),
+    ("the age of the oldest due delivery is missing", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.oldest_age = None), "claims::queue_stats_match_claimable_deliveries"),
     ("a lease ends too early", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration -= MILLI), "leases::a_leased_delivery_is_not_claimed_again"),
     ("a lease ends too late", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration += MILLI), "leases::an_expired_lease_is_reported"),
     ("an expired lease is not reported", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.previous_lease_expired = false)), "leases::an_expired_lease_is_reported"),

@@ -13,8 +13,7 @@ use crate::webhook::Event;
 /// Creates the stores of one backend.
 ///
 /// The rules pass times of their own to the stores. On Postgres create them with `Stores::in_postgres_with(&driver,
-/// LeaseClock::Caller)`: those of `in_postgres` use the clock of Postgres, and fail rules about leases,
-/// ages and expiry.
+/// LeaseClock::Caller)`: those of `in_postgres` use the clock of Postgres, and fail rules about leases, ages and expiry.
 #[async_trait]
 pub trait StoreFactory: Send + Sync {
     /// Creates empty stores. Each rule creates its own stores, which share no state with the stores of other rules.

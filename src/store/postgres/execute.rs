@@ -22,7 +22,8 @@ pub(super) struct PostgresExecutor {
     pub(super) clock: LeaseClock,
 }
 
-/// Clock that decides leases, due times, ages (retentions, statistics) and the expiry of idempotency keys.
+/// Clock that decides leases, due times, ages (retentions, statistics, failures of endpoints) and the expiry of idempotency
+/// keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseClock {

@@ -128,7 +128,7 @@ impl FromColumn for Timestamp {
     }
 }
 
-/// A number of milliseconds. A negative one is zero.
+/// Reads milliseconds. A negative number is zero.
 impl FromColumn for Duration {
     fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
         let millis = columns.integer(name)?;

@@ -23,12 +23,12 @@ pub(crate) trait SqlExecutor: Send + Sync + 'static {
     /// It searches an index for each token, whatever the planner expects.
     fn sums_of_tokens(sums: &str) -> String;
 
-    /// Returns a statement that deletes the first `?3` rows of a table of usage. `hours` is their condition and their order,
-    /// with the parameters `?1` and `?2`.
+    /// Returns a statement that deletes the first `?3` rows of a table of usage. `hours` is their condition and their order.
+    /// `?1` is the parameter of [`NOW`](Self::NOW), and `?2` a time in milliseconds.
     fn sweep_usage(table: UsageTable, hours: &str) -> String;
 
     /// SQL expression: the time of the clock that decides leases, due times and ages, in milliseconds. Its parameter `?1` is
-    /// [`time`](Self::time).
+    /// the result of [`time`](Self::time).
     const NOW: &'static str;
 
     /// Returns the parameter of [`NOW`](Self::NOW). `now` is the caller's time.

@@ -10,9 +10,9 @@ use crate::error::{BackendError, BackendResult};
 use crate::model::{EventId, Timestamp, UserId};
 use crate::store::{FeedEntry, FeedPosition, FeedRead, FeedStore, FoundInFeed};
 
-/// The first event since a time in the order of the feed is one of the earliest ones in the order of their times, unless
-/// a clock that was behind wrote all of these later.
-const BEFORE: &str = "
+/// Reads at most 1,000 events since the time. The first of them in the feed is the first of all events since the time,
+/// unless 1,000 events with earlier times follow it in the feed, which a clock that was behind wrote.
+const FIND_START: &str = "
     WITH last AS (
         SELECT position, number FROM forum_api_events WHERE in_feed AND occurred_at < ?1
         ORDER BY occurred_at DESC, number DESC LIMIT 1
@@ -59,8 +59,8 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         .await
     }
 
-    async fn before(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
-        self.first(Statement::new(BEFORE, [time.into()]), read_position).await
+    async fn find_start(&self, time: Timestamp) -> BackendResult<Option<FeedPosition>> {
+        self.first(Statement::new(FIND_START, [time.into()]), read_position).await
     }
 
     async fn first_kept(

@@ -24,7 +24,8 @@ const REGISTRATIONS: &str = "SELECT number FROM forum_api_endpoints WHERE create
 const ACTIVATIONS: &str = "
     SELECT number FROM forum_api_endpoints WHERE pending_from > ?1 + 86400000 LIMIT ?2";
 
-/// The registration counted as reached for the events that are not fanned out yet.
+/// Sets registrations to `?3`, or to the time of the earliest event that waits for its fan-out, if that is earlier: until
+/// now the registration counted as reached, and the endpoint receives this event.
 const REGISTER: &str = "
     UPDATE forum_api_endpoints SET created_at = min(?3, coalesce((
         SELECT min(occurred_at) FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
@@ -51,7 +52,7 @@ pub(super) fn is_any_ahead(connection: &Connection, now: Timestamp) -> Result<bo
     Ok(false)
 }
 
-/// Sets these times to `now`. Returns the number of changed rows.
+/// Corrects these times. Returns the number of changed rows.
 pub(super) fn correct(connection: &Connection, now: Timestamp) -> Result<u64> {
     let latest = now.saturating_add(CLOCK_TOLERANCE);
     let mut corrected = 0;

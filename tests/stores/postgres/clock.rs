@@ -57,8 +57,8 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert_eq!(deliveries.queue_stats(behind).await.unwrap().depth, 1);
 }
 
-/// A worker whose clock is a year ahead or behind removes no young deliveries and events, and computes the same ages as other
-/// workers.
+/// A worker whose clock is a year ahead or behind removes no deliveries or events within their retention, and computes the
+/// same ages as other workers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_clock_does_not_end_retentions() {
     let webhooks = WebhookStores::in_postgres(&tables().await);

@@ -262,7 +262,7 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     assert!(warnings.len() == 1 && warnings.iter().all(is_named), "{log}");
 }
 
-/// The clock is six days ahead while an attempt of a delivery fails for the last time.
+/// The clock jumps six days ahead before the last attempt of a delivery fails.
 #[test]
 fn a_clock_that_jumps_ahead_disables_no_endpoint() {
     let fixture = WorkerFixture::with_hourly_poll();

@@ -112,8 +112,8 @@ store_rules! {
         Ok(())
     }
 
-    /// A registration in the future begins with the correction, or with the earliest event that is not fanned out. A secret
-    /// that becomes active in more than 24 hours is active from the correction on.
+    /// A registration more than 60 s ahead becomes the time of the correction, or of the earliest event that is not fanned
+    /// out. An activation more than 24 hours and 60 s ahead becomes the time of the correction.
     async fn endpoints_of_a_clock_that_was_ahead_are_corrected(fixture: &StoreFixture) -> TestResult {
         const DAY: i64 = 24 * HOUR;
         let endpoints = &fixture.webhooks.endpoints;
@@ -152,7 +152,9 @@ store_rules! {
         let deliveries = &fixture.webhooks.deliveries;
         check_eq!(deliveries.correct_times(instant(0)).await?, 1)?;
         check_eq!(deliveries.correct_times(instant(0)).await?, 0)?;
-        let purge = async |before| deliveries.purge(DeliveryState::Dead, Duration::ZERO, instant(before), 9, &audit_entry()).await;
+        let purge = async |before| {
+            deliveries.purge(DeliveryState::Dead, Duration::ZERO, instant(before), 9, &audit_entry()).await
+        };
         check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
 

@@ -9,7 +9,7 @@ use crate::runtime::BoxFuture;
 use crate::store::{FanOut, FeedEntry, FeedPosition};
 use crate::webhook::{Event, Topic};
 
-/// Time in which the sweeps keep events.
+/// Time for which the sweeps keep events.
 const RETENTION: Duration = Duration::from_millis(100_000);
 
 /// Maximum number of reads until events are visible.
@@ -170,25 +170,24 @@ store_rules! {
         check!(!is_stored(2).await?)
     }
 
-    /// The position of a time is before all events since the time, also if an event that is later in the feed occurred
-    /// earlier, and at most that of the latest earlier event.
+    /// The position of a time precedes all events since the time, also one that precedes an earlier event in the feed. It is
+    /// at most the position of the latest event before the time.
     async fn the_position_of_a_time_is_before_all_later_events(fixture: &StoreFixture) -> TestResult {
         let feed = &fixture.webhooks.feed;
-        check_eq!(feed.before(instant(9)).await?, None)?;
+        check_eq!(feed.find_start(instant(9)).await?, None)?;
         for number in [1, 5, 3] {
             insert(fixture, &event(number)?).await?;
         }
         expect_feed(fixture, &[1, 5, 3]).await?;
         for (time, expected) in [(1, &[1, 5, 3][..]), (2, &[5, 3]), (5, &[5, 3]), (6, &[3])] {
-            let start = feed.before(instant(time)).await?.unwrap_or(FeedPosition::START);
+            let start = feed.find_start(instant(time)).await?.unwrap_or(FeedPosition::START);
             let read = feed.read(start, &reader(), 9).await?;
             check_eq!(ids(&read.entries), ids_of(expected)?, "since {time}")?;
         }
         Ok(())
     }
 
-    /// The first event that is kept is the first one that is not fanned out, or was not fanned out longer ago than the
-    /// retention.
+    /// The first event that is kept is the first one that is not fanned out, or was fanned out at most the retention ago.
     async fn the_first_kept_event_was_not_fanned_out_before(fixture: &StoreFixture) -> TestResult {
         let feed = &fixture.webhooks.feed;
         check_eq!(feed.first_kept(RETENTION, instant(0)).await?, None)?;

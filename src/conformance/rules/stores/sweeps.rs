@@ -9,7 +9,7 @@ use crate::webhook::DeliveryState;
 /// Limit of a sweep that removes all old deliveries.
 const ALL: u32 = 1_000;
 
-/// Time in which the sweeps and purges keep deliveries.
+/// Time for which the sweeps and purges keep deliveries.
 const RETENTION: Duration = Duration::from_millis(250);
 
 store_rules! {

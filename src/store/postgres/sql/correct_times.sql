@@ -1,6 +1,7 @@
--- Replaces by the current time what a clock wrote that was more than `$2` ahead: due times, ends of deliveries, creations of
--- dead ones, starts of failures, registrations of endpoints, and the activations of their secrets, which follow a rotation
--- after 24 hours. A registration counted as reached for the events that are not fanned out yet. Skips locked rows.
+-- Corrects what a clock wrote that was more than `$2` ahead. Sets to the current time: due times, ends of deliveries,
+-- creations of dead ones, starts of failures, and the activations of pending secrets, which may be 24 hours later than the
+-- other times. Sets the registration of an endpoint at most to the time of the earliest event that waits for its fan-out:
+-- until now the registration counted as reached, and the endpoint receives this event. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (

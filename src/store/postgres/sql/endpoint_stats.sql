@@ -1,5 +1,5 @@
--- Counts the latest deliveries of each endpoint with an attempt that were created less than `$2` ago by result, and finds
--- the last of all.
+-- Counts by result the latest deliveries with an attempt of each endpoint that were created less than `$2` ago. Finds the
+-- latest delivery with an attempt of each endpoint, of any age.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 )

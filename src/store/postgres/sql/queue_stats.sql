@@ -1,5 +1,5 @@
--- Counts due, dead and retrying deliveries up to `$2`, finds the time since the earliest due time and the latest due time of a retry, and counts
--- disabled endpoints. Due times that were computed from a time more than `$3` ahead count as reached.
+-- Counts due, dead and retrying deliveries up to `$2`, and disabled endpoints. Finds the time since the earliest due time,
+-- and the latest due time of a retry. Due times that were computed from a time more than `$3` ahead count as reached.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (

@@ -15,7 +15,9 @@ WITH RECURSIVE clock AS MATERIALIZED (
     UNION ALL
     SELECT ended.* FROM (
         SELECT id, event FROM forum_api_deliveries delivery
-        WHERE ended_at < (SELECT now FROM clock) - $2 AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint) ORDER BY ended_at LIMIT $3
+        WHERE ended_at < (SELECT now FROM clock) - $2
+            AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
+        ORDER BY ended_at LIMIT $3
     ) ended
     LIMIT $3
 ), event AS MATERIALIZED (
@@ -23,7 +25,10 @@ WITH RECURSIVE clock AS MATERIALIZED (
 ), locked AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries delivery
     WHERE id = ANY (ARRAY(SELECT id FROM over)) AND event IN (SELECT id FROM event)
-        AND (ended_at < (SELECT now FROM clock) - $2 OR NOT EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint))
+        AND (
+            ended_at < (SELECT now FROM clock) - $2
+            OR NOT EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
+        )
     FOR UPDATE SKIP LOCKED
 )
 DELETE FROM forum_api_deliveries WHERE id = ANY (ARRAY(SELECT id FROM locked))

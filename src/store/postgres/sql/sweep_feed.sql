@@ -1,5 +1,5 @@
--- Removes events from the beginning of the feed that were fanned out longer ago than `$2`. Replaces by the current time the
--- fan-outs that a clock recorded that was more than `$3` ahead.
+-- Removes events from the beginning of the feed that were fanned out longer ago than `$2`. Sets fan-out times that are more
+-- than `$3` ahead to the current time: a clock that was ahead recorded them.
 -- Keeps events that readers do not see yet because an earlier transaction is open, also in another database of the cluster.
 -- A trigger deletes removed events without deliveries. Skips locked rows.
 WITH clock AS MATERIALIZED (

@@ -1,4 +1,5 @@
--- Counts the latest deliveries of each endpoint with an attempt by result, and finds the last of them.
+-- Counts by result the latest deliveries with an attempt of each endpoint that were created after `?1`. Finds the latest
+-- delivery with an attempt of each endpoint, of any age.
 SELECT stats.*, delivery.state, attempt.at, attempt.status
 FROM (
     SELECT endpoint.id,

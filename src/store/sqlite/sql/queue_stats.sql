@@ -1,5 +1,5 @@
--- Counts due, dead and retrying deliveries up to `?2`, finds the time since the earliest due time and the latest due time of a retry, and counts
--- disabled endpoints. Due times that were computed from a time after `?3` count as reached.
+-- Counts due, dead and retrying deliveries up to `?2`, and disabled endpoints. Finds the time since the earliest due time,
+-- and the latest due time of a retry. Due times that were computed from a time after `?3` count as reached.
 SELECT count(*) AS depth,
     CASE WHEN count(*) > 0 THEN ?1 - coalesce((SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
