@@ -73,11 +73,10 @@ pub(crate) enum BodyError {
     Incomplete,
 }
 
-/// Number of parts in which a body of any length can arrive. A client that sends each token of a JSON text as a chunk needs
-/// some 1,000.
+/// Number of parts that a body of any length may have, for clients that send each token of a JSON text as a chunk.
 const MAX_PARTS: usize = 4096;
 
-/// Length in bytes for which a body can arrive in one more part. Packets on the Internet hold more.
+/// Number of bytes of a body for which it may have one more part. A full packet on the Internet holds more bytes.
 const PART_LEN: usize = 256;
 
 /// Body of a request, before a step reads it.
@@ -112,7 +111,7 @@ impl RequestBody {
     }
 
     /// Reads the whole body of at most `limit` bytes. Rejects a body in more parts than [`MAX_PARTS`] and one for each
-    /// [`PART_LEN`] bytes, because the work for a part of one byte is that for a long one.
+    /// [`PART_LEN`] bytes, because a part of one byte takes as much work as a long one.
     pub(crate) async fn read(&mut self, limit: usize) -> Result<Bytes, BodyError> {
         self.is_reading = true;
         let result = self.read_parts(limit).await;
@@ -123,7 +122,7 @@ impl RequestBody {
     async fn read_parts(&mut self, limit: usize) -> Result<Bytes, BodyError> {
         let mut parts = 0;
         let mut first = Bytes::new();
-        // Copies of all parts, if there are several: the parts themselves would need more memory than their bytes.
+        // The bytes of all parts, if there are several. A list of the parts would need more memory than their bytes.
         let mut joined = BytesMut::new();
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|error| {

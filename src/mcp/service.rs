@@ -256,7 +256,7 @@ impl Server {
             }
             Err(BodyError::TooManyParts) => {
                 let status = StatusCode::BAD_REQUEST;
-                let text = "the message arrived in too many parts";
+                let text = "the message arrived in too many parts; send it in larger chunks";
                 return refuse(status, RpcError::INVALID_REQUEST, text);
             }
             Err(BodyError::Incomplete) => {

@@ -17,7 +17,7 @@ impl Expected {
     pub(crate) const CURSOR: Self = Self("a cursor returned by this list");
     pub(crate) const DATE_RANGE: Self = Self("24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01");
     pub(crate) const EVENT: Self = Self("an event that the board still keeps");
-    pub(crate) const FEWER_PARTS: Self = Self("a body in fewer parts");
+    pub(crate) const FEWER_PARTS: Self = Self("a body in larger chunks: at most 4,096, and one more for each 256 bytes");
     pub(crate) const FEWER_VALUES: Self = Self("at most 10,000 JSON values");
     pub(crate) const FORUM_IDS: Self = Self("comma-separated forum ids");
     pub(crate) const IDEMPOTENCY_KEY: Self = Self("1 to 64 visible ASCII characters");

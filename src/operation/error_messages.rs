@@ -118,7 +118,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::TOPICS.as_str(), "* oder durch Kommas getrennte Topics des Boards"),
     (Expected::CURSOR.as_str(), "ein Cursor, den diese Liste zurückgegeben hat"),
     (Expected::DATE_RANGE.as_str(), "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01"),
-    (Expected::FEWER_PARTS.as_str(), "ein Inhalt in weniger Teilen"),
+    (Expected::FEWER_PARTS.as_str(), "ein Inhalt in größeren Teilen: höchstens 4.096 und je 256 Bytes einer mehr"),
     (Expected::FEWER_VALUES.as_str(), "höchstens 10.000 JSON-Werte"),
     (Expected::FORUM_IDS.as_str(), "eine durch Kommas getrennte Liste von forumIds"),
     (Expected::IDEMPOTENCY_KEY.as_str(), "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen"),

@@ -172,7 +172,8 @@ async fn a_body_has_at_most_the_limit_of_bytes() {
 #[tokio::test]
 async fn a_body_arrives_in_a_bounded_number_of_parts() {
     let (server, alice) = Server::with_alice().await;
-    let fewer_parts = "body: expected a body in fewer parts";
+    let fewer_parts =
+        "body: expected a body in larger chunks: at most 4,096, and one more for each 256 bytes";
     for (length, part, expected) in [
         (4_096, 1, None),
         (4_200, 1, Some(fewer_parts)),

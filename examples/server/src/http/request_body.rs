@@ -13,7 +13,7 @@ use tokio::time::timeout;
 /// Maximum number of discarded bytes.
 const MAX_DISCARDED_LEN: usize = 64 * 1024;
 
-/// Maximum number of parts of a body that are discarded. The work for a part of one byte is that for a long one.
+/// Maximum number of parts of a body that are discarded. A part of one byte takes as much work as a long one.
 const MAX_DISCARDED_PARTS: usize = 1024;
 
 /// Timeout of the discarded bytes.
