@@ -10,7 +10,7 @@ LENGTH = 20_000
 # Copies of each text: more than fit in a page.
 COPIES = 60
 # Copies of the texts that cost most: a search reads all of them until its work is done, and a page can read 101 posts.
-MANY_COPIES = {"emoji": 110, "han": 600, "thai": 600, "nested_words": 1_000, "repeated_phrase": 600, "a run of a letter": 120}
+MANY_COPIES = {"emoji": 110, "han": 600, "thai": 600, "nested_words": 1_000, "repeated_phrase": 600, "letter_run": 120}
 OPTIONS = 20
 # Operators add forums.
 FORUMS = 1_000
@@ -86,7 +86,7 @@ class Board:
         self.bob, self.alice_id = self.member("bob"), self.member("alice")
         self.threads = {name: self.add_texts(name, body) for name, body in texts(0).items()}
         # A search that finds each of these posts looks for the beginning of its excerpt in the whole text.
-        self.add_texts("a run of a letter", "ฉ" * 2_239 + "ญ")
+        self.add_texts("letter_run", "ฉ" * 2_239 + "ญ")
         self.deleted = self.add_run("deleted", 10_000 * self.scale)
         self.spammer = self.member("carol")
         self.database.run(

@@ -54,16 +54,16 @@ fn system_user(id: u32, accounts: &str) -> String {
 }
 
 /// Mark before the id of a member whom the log does not name. No username contains it.
-const UNNAMED: char = '#';
+const ID_MARK: char = '#';
 
 /// Returns the text that replaces the username of a member who was erased, or whom a restored database does not have.
-pub fn unnamed(member: impl Display) -> String {
-    format!("{UNNAMED}{member}")
+pub fn marked_id(member: impl Display) -> String {
+    format!("{ID_MARK}{member}")
 }
 
-/// Returns the id in a text of [`unnamed`]; `None` for a username.
-pub fn unnamed_id(text: &str) -> Option<&str> {
-    text.strip_prefix(UNNAMED)
+/// Returns the id in a text of [`marked_id`]; `None` for a username.
+pub fn parse_marked_id(text: &str) -> Option<&str> {
+    text.strip_prefix(ID_MARK)
 }
 
 /// Creates the entry of a change by this command.

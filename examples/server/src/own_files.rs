@@ -135,7 +135,7 @@ impl DatabaseFiles {
     }
 }
 
-/// Returns whether a path is that of the key file or of another file beside a database, or would be.
+/// Returns whether a path is reserved for the key file or another file beside a database. The file need not exist.
 pub fn is_beside(database: &Path, path: &Path) -> bool {
     let resolved = |path: &Path| {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

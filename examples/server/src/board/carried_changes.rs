@@ -3,9 +3,9 @@
 //!
 //! The audit log of the replaced database names them. Their values are those of its tables, or of the log if the replaced
 //! database is an older backup that does not have the member. A restore copies the entries into the restored database, so
-//! that the next restore finds them as well. In the copies, an id replaces the name of a member whom the restored database does
-//! not have: another member can get the name later, and `member erase` removes the names of present members only. So each name in
-//! the log is that of a member of the same database.
+//! that the next restore finds them as well. In the copies, `#` and the id replace the name of a member whom the restored
+//! database does not have: another member can get the name later, and `member erase` removes the names of present members
+//! only. So each name in the log is that of a member of the same database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,9 +133,9 @@ impl EndpointValues {
         }
     }
 
-    /// Replaces the id of an owner by the username.
+    /// Replaces `#` and the id of an owner with the username.
     fn with_owner_of(mut self, board: &Connection) -> Result<Self> {
-        let id = self.owner.as_deref().and_then(audit::unnamed_id);
+        let id = self.owner.as_deref().and_then(audit::parse_marked_id);
         if let Some(id) = id {
             let account = id.parse().map(|id| Account::find(board, id)).ok().transpose()?;
             self.owner = account.flatten().map(|owner| owner.name);
@@ -143,7 +143,7 @@ impl EndpointValues {
         Ok(self)
     }
 
-    /// Returns the values without those that another endpoint has as well.
+    /// Returns the values that differ from `other`.
     fn without(self, other: &Self) -> Self {
         let differs = |value: Option<String>, other| value.filter(|value| Some(value) != other);
         Self {
@@ -185,9 +185,10 @@ impl Account {
     }
 }
 
-/// A member of the replaced database.
+/// Member of the replaced database, found by name.
 struct NamedMember {
     id: i64,
+    /// `true` if the restored database has the member with the same id and name.
     is_restored: bool,
 }
 
@@ -204,7 +205,7 @@ impl NamedMember {
 /// The entries that a restored database lacks.
 #[derive(Default)]
 struct NewEntries {
-    /// By action and target the number and the details of the last entry. A member is the id.
+    /// By action and target, the number and the details of the last entry. The target of an entry about a member is the id.
     last: BTreeMap<(String, String), (usize, String)>,
     /// Ids of the members whom an erasure removed with their posts.
     erased_with_posts: BTreeSet<String>,
@@ -253,8 +254,8 @@ impl NewEntries {
         Ok(found)
     }
 
-    /// Adds an entry. In its target and its details, the id replaces the name of a member whom the restored database does not
-    /// have.
+    /// Adds an entry. In its target and its details, `#` and the id replace the name of a member whom the restored database
+    /// does not have.
     fn add(
         &mut self,
         action: &str,
@@ -270,15 +271,15 @@ impl NewEntries {
                 && let Some(lost) = NamedMember::find(owner, restored, replaced)?
                 && !lost.is_restored
             {
-                *details = format!("{values}owner {}", audit::unnamed(lost.id));
+                *details = format!("{values}owner {}", audit::marked_id(lost.id));
             }
         } else if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
-            if let Some(id) = audit::unnamed_id(target) {
+            if let Some(id) = audit::parse_marked_id(target) {
                 about = id.into();
             } else if let Some(member) = NamedMember::find(target, restored, replaced)? {
                 about = member.id.to_string();
                 if !member.is_restored {
-                    *target = audit::unnamed(member.id);
+                    *target = audit::marked_id(member.id);
                 }
             } else {
                 return Ok(());
@@ -437,7 +438,8 @@ impl CarriedChanges {
             {
                 let mut last = updated.clone().with_owner_of(restored)?;
                 let present = EndpointValues::find(replaced, id)?.and_then(|present| present.url);
-                // An update that was not repeated after an earlier restore is in the log only.
+                // Only the table has the query of a URL. It has another URL if an update was not repeated after an earlier
+                // restore.
                 if present.as_deref().and_then(|url| url.split(['?', '#']).next())
                     == last.url.as_deref()
                 {

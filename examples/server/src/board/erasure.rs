@@ -341,7 +341,7 @@ impl LastStep {
         forget_responses_about_removed(tx, latest).await?;
         tx.execute("DELETE FROM member WHERE id = ?1", bind![member]).await?;
         for statement in AUDIT_LOG {
-            tx.execute_texts(statement, &[audit::unnamed(member), name.clone()]).await?;
+            tx.execute_texts(statement, &[audit::marked_id(member), name.clone()]).await?;
         }
         let meta = RequestInfo::background(now).event(now)?;
         let event = Event::member_erased(meta, &UserId::from(member));

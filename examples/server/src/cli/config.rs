@@ -156,7 +156,7 @@ impl Configuration {
         command.mut_args(default).mut_subcommands(|command| self.apply(command))
     }
 
-    /// Returns the first value of an option.
+    /// Returns the first configured value of an option; `None` if the option is not configured.
     pub fn first_value(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.values.first().map(String::as_str)
     }

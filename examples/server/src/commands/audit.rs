@@ -29,7 +29,8 @@ pub struct ListArgs {
     /// Only changes of this kind, for example token.revoked
     #[arg(long, value_name = "ACTION", value_parser = action)]
     action: Option<AuditAction>,
-    /// Only changes of this target, for example an endpoint id, a token's lookup or a username
+    /// Only changes of this target, for example an endpoint id, a token's lookup, a username, or # and the id of
+    /// an erased member
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
     #[command(flatten)]

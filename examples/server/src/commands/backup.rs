@@ -68,7 +68,7 @@ impl BackupCommand {
         }
         if is_beside(source, &self.path) {
             return Err(refused(&format!(
-                "the name \"{shown}\" is that of a file of the database; choose another name"
+                "the path \"{shown}\" is reserved for a file of the database; choose another path"
             )));
         }
         check_no_log(&self.path)?;

@@ -190,7 +190,8 @@ struct WebhookKey {
 }
 
 impl WebhookKey {
-    /// Copies the file of the key of a target that no other process uses. Returns `false` if its path is unknown.
+    /// Copies the key file to `target`. No other copy may write the same target meanwhile. Returns `false` if the path of the
+    /// key file is unknown.
     fn copy_to(&self, target: &Path) -> BoardResult<bool> {
         let Some(path) = &self.path else {
             return Ok(false);

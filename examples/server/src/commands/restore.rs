@@ -47,7 +47,7 @@ pub struct RestoreCommand {
     /// .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
-    /// The key file of the environment or of the configuration file, which servers read.
+    /// Key file that the environment or the configuration file names. Servers read it.
     #[arg(skip)]
     pub configured_key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ struct Consequences {
     /// The changes that were repeated in the restored database, as clauses.
     carried_over: Vec<String>,
     to_repeat: Vec<Repetition>,
-    /// Why the databases could not be compared, and whether no administrator can sign in.
+    /// Warnings: the databases could not be compared, or no administrator can sign in.
     warnings: Vec<String>,
 }
 
@@ -161,10 +161,12 @@ impl RestoreCommand {
         if let Some(key) = missing_key {
             let remedy = match &self.secret_key_file {
                 Some(named) => format!(
-                    "copy the file \"{}\" to the path that the server reads, or start each process with --secret-key-file",
-                    named.display()
+                    "rename the key file that the server reads, if it exists, and copy \"{named}\" to its path; or start each \
+                     process with --secret-key-file \"{named}\"",
+                    named = named.display()
                 ),
-                None => "copy the file of this key to the path that the server reads".into(),
+                None => "rename the key file that the server reads, if it exists, and copy the file of this key to its path"
+                    .into(),
             };
             text += &format!(" Its webhook secrets are encrypted with the key {key}: {remedy}.");
             fields.insert("missingKey".into(), key.to_string().into());
@@ -292,7 +294,8 @@ impl RestoreCommand {
 }
 
 /// Warning about a board whose administrators are banned, have lost the group, or have no password.
-const NO_ADMINISTRATOR: &str = "No administrator can sign in: run `forum-server member add NAME --groups members,administrators` and \
+const NO_ADMINISTRATOR: &str = "No administrator can sign in: run \
+                                `forum-server member add NAME --groups members,administrators` and \
                                 `forum-server member password NAME`.";
 
 /// Details of an audit entry of a repeated change.
@@ -317,8 +320,8 @@ async fn carry_over(
     };
     let warning = format!(
         "The database before the restore {unread}: tokens that were revoked, members who were banned or erased, passwords \
-         that were changed, groups that were removed, endpoints that were removed, changed or disabled, and secrets that were rotated \
-         since the backup are as in the backup. Repeat these changes."
+         that were changed, groups that were removed, endpoints that were removed, changed or disabled, and secrets that \
+         were rotated since the backup are as in the backup. Repeat these changes."
     );
     Ok(Consequences { warnings: vec![warning], ..Consequences::default() })
 }
@@ -412,11 +415,11 @@ fn update_options(values: EndpointValues) -> String {
     let EndpointValues { url, topics, owner } = values;
     let options = [("url", url), ("topics", topics), ("owner", owner)];
     let set = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    set.map(|(name, value)| format!(" --{name} {}", quoted_for_shell(&value))).collect()
+    set.map(|(name, value)| format!(" --{name} {}", quote_for_shell(&value))).collect()
 }
 
-/// Returns a text as one argument of a command in a shell.
-fn quoted_for_shell(text: &str) -> String {
+/// Quotes a text as one argument of a POSIX shell, if it needs quotes.
+fn quote_for_shell(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-,/:@%+".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
         return text.into();

@@ -194,20 +194,20 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let targets: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
         let mut actions: Vec<_> = targets.iter().map(|[action, ..]| action.as_str()).collect();
         actions.sort_unstable();
-        let unnamed = format!("#{id}");
+        let marked_id = format!("#{id}");
         let deletion = with_posts.then_some("post.deleted");
         let mut expected: Vec<_> = ACTIONS.into_iter().chain(deletion).collect();
         expected.sort_unstable();
         assert_eq!(actions, expected);
         for entry in [
             ["member.erased", &*id, if with_posts { "with posts" } else { "" }],
-            ["member.unbanned", &unnamed, ""],
-            ["forum.moderator_added", "2", &format!("member {unnamed}")],
+            ["member.unbanned", &marked_id, ""],
+            ["forum.moderator_added", "2", &format!("member {marked_id}")],
         ] {
             let is_recorded = targets.iter().any(|found| *found == entry);
             assert!(is_recorded, "{entry:?}: {targets:?}");
         }
-        let owner = format!("owner {unnamed}");
+        let owner = format!("owner {marked_id}");
         let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
         let added = server.run_ok("member add zelda.quux --groups members --json").json();
@@ -238,17 +238,17 @@ fn an_id_of_an_erased_member_is_not_a_username_in_the_audit_log() {
     };
     let entries: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
     for id in [&*first, &second] {
-        let unnamed = format!("#{id}");
+        let marked_id = format!("#{id}");
         for expected in [
-            ["member.added", &*unnamed, "groups members"],
-            ["member.banned", &unnamed, ""],
+            ["member.added", &*marked_id, "groups members"],
+            ["member.banned", &marked_id, ""],
             ["member.erased", id, "with posts"],
-            ["forum.moderator_added", "2", &format!("member {unnamed}")],
+            ["forum.moderator_added", "2", &format!("member {marked_id}")],
         ] {
             let found = entries.iter().filter(|entry| **entry == expected);
             assert_eq!(found.count(), 1, "{expected:?}: {entries:?}");
         }
-        let owner = format!("owner {unnamed}");
+        let owner = format!("owner {marked_id}");
         let added =
             |[action, _, details]: &&[String; 3]| action == "endpoint.added" && *details == owner;
         assert_eq!(entries.iter().filter(added).count(), 1, "{entries:?}");

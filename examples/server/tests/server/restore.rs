@@ -562,7 +562,8 @@ fn the_key_of_a_backup_is_checked() {
         fs::remove_file(path("forum.db.before-restore")).unwrap();
         ended.stdout
     };
-    let copy_key = "copy the file \"key\" to the path that the server reads, or start each process with --secret-key-file.";
+    let copy_key = "rename the key file that the server reads, if it exists, and copy \"key\" to its path; or start each \
+                    process with --secret-key-file \"key\".";
     let with_key = restore_with_key(&[]);
     assert!(with_key.contains(copy_key), "{with_key}");
     fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
@@ -580,10 +581,14 @@ fn the_key_of_a_backup_is_checked() {
 fn a_backup_has_no_name_of_a_file_of_the_database() {
     let directory = create_board("");
     for name in ["forum.db.restoring", "./forum.db.before-restore", "forum.db-journal"] {
-        assert_refused(&directory, &["backup", name], "is that of a file of the database");
+        assert_refused(&directory, &["backup", name], "is reserved for a file of the database");
     }
     fs::rename(directory.path().join("forum.db.key"), directory.path().join("key")).unwrap();
-    assert_refused(&directory, &["backup", "forum.db.key"], "is that of a file of the database");
+    assert_refused(
+        &directory,
+        &["backup", "forum.db.key"],
+        "is reserved for a file of the database",
+    );
     assert_eq!(directory.run(&["backup", "other.db.restoring"], "").status, 0);
 }
 
@@ -685,7 +690,7 @@ fn the_statements_of_the_manual_advance_all_sequences() {
             directory.execute(&statement);
         }
     }
-    // Those of the former database, which can also be lower.
+    // The statements of the former database do not lower a sequence.
     let of_former = directory.query(manual_statement("<<'END' |\n", ";\n"));
     directory.execute("SELECT setval('member_id_seq', 9000000)");
     for statement in of_former {

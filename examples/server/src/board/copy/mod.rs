@@ -34,8 +34,9 @@ const WAITING_BATCHES: usize = 4;
 const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online to test the copy: \
                          changes after its beginning are missing in the target";
 
-const FEED_IS_MOVING: &str = "the events of a restored dump have positions of another cluster; run `forum-server worker` until \
-                              `GET /x/events` returns them, and then repeat";
+/// Error of a source whose events a worker still has to move.
+const FEED_IS_MOVING: &str = "a worker has not moved all events of the feed that a restored dump or a copy contained; run \
+                              `forum-server worker` until `GET /x/events` returns them, and repeat the copy";
 
 /// A complete copy.
 #[derive(Debug)]

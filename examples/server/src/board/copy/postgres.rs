@@ -117,6 +117,8 @@ pub async fn begin_target(tx: &Transaction<'_>) -> BackendResult<Option<String>>
     Ok(None)
 }
 
+/// Positions are numbers of transactions. Those that this cluster has not assigned yet are of another cluster or of SQLite.
+/// A worker makes them negative.
 const IS_FEED_MOVING: &str = "
     WITH next AS (
         SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT) AS position
@@ -142,8 +144,8 @@ pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>
     Ok((tx, is_offline))
 }
 
-/// Returns whether later events precede earlier ones in the feed, because the earlier ones are of another cluster and a
-/// worker has not moved all of them. SQLite would keep this order.
+/// Returns whether a worker still has to move events of another cluster or of SQLite before the events of this cluster.
+/// Until then, later events can precede earlier ones in the order of positions, which SQLite would keep.
 pub async fn is_feed_moving(tx: &Transaction<'_>) -> BackendResult<bool> {
     Ok(tx.query_one(IS_FEED_MOVING, &[]).await?.try_get("is_moving")?)
 }

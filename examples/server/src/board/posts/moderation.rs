@@ -94,8 +94,8 @@ pub async fn end_deletions(
 /// Maximum number of posts that one transaction reads and changes.
 const MAX_BATCH: i64 = 20;
 
-/// Maximum length of the words of these posts in the index, in characters, unless a single post has more. The index of
-/// Postgres takes up to 50 ms for a post with as many distinct words as it keeps.
+/// Maximum length of the indexed words of these posts together, in characters. A longer post is changed in a transaction of
+/// its own. The index of Postgres takes up to 50 ms for a post with 8,000 distinct words (`MAX_DISTINCT_WORDS`).
 const MAX_BATCH_LENGTH: i64 = 25_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl PostsOfMember {
         let mut batch_length = 0_i64;
         let read = |row: &Row<'_>| {
             let post = row.value("id")?;
-            // Posts that the list does not contain have no length.
+            // The length is null for posts that are not changed.
             if let Some(length) = row.value::<Option<i64>>("length")? {
                 batch_length += length;
                 if batch_length > MAX_BATCH_LENGTH && !posts.is_empty() {

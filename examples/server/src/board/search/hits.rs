@@ -59,8 +59,8 @@ const MAX_LENGTH_BEFORE_MATCH: usize = 60;
 
 const ELLIPSIS: &str = "…";
 
-/// Cuts an excerpt of a post around the first of the `terms`, or at the beginning, between words. Subtracts the length of the
-/// text that is searched for it from `max_searched`.
+/// Cuts an excerpt of a post around the first of the `terms`, or at the beginning, between words. Subtracts the number of
+/// bytes that it searches after the beginning of the post from `max_searched`.
 fn excerpt(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> String {
     let (text, offset) = excerpted_text(body, terms, max_searched);
     let (before, after) = text.split_at_checked(offset).unwrap_or_default();
@@ -131,13 +131,12 @@ fn excerpted_text(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> 
     part.unwrap_or((text, 0))
 }
 
-/// Returns the text of the source without markup, with one blank between two words.
+/// Returns the text of the source without markup, with one space between two words.
 fn plain_text(source: &str) -> String {
     markdown::plain(source).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Required words and phrases. Their search takes time linear in the length of a text, whatever the text and the terms
-/// repeat.
+/// Required words and phrases. A search takes time linear in the length of the text, also if words repeat.
 #[derive(Debug)]
 struct TermMatcher {
     /// The words of all terms with their numbers.
@@ -149,14 +148,14 @@ struct TermMatcher {
 #[derive(Debug, Default)]
 struct TermWords {
     words: Vec<usize>,
-    /// Length of the longest other beginning of the term with which each of its beginnings ends: the failure function of
-    /// Knuth, Morris and Pratt.
-    shorter: Vec<usize>,
+    /// Prefix function of the algorithm of Knuth, Morris and Pratt: for each prefix of the term, the length of its longest
+    /// proper prefix with which it ends.
+    prefix_lengths: Vec<usize>,
 }
 
 impl TermWords {
     fn new(words: Vec<usize>) -> Self {
-        let mut term = Self { words, shorter: Vec::new() };
+        let mut term = Self { words, prefix_lengths: Vec::new() };
         let mut begun = 0;
         for position in 0..term.words.len() {
             if position > 0
@@ -164,19 +163,19 @@ impl TermWords {
             {
                 begun = term.advance(begun, *word);
             }
-            term.shorter.push(begun);
+            term.prefix_lengths.push(begun);
         }
         term
     }
 
-    /// Returns the number of words of the term with which a text ends after the word `next`, if it ended with `begun` of them
-    /// before.
+    /// Returns the length of the longest prefix of the term with which a text ends after the word `next`. `begun` is this
+    /// length before the word.
     fn advance(&self, mut begun: usize, next: usize) -> usize {
         while self.words.get(begun) != Some(&next) {
             let Some(last) = begun.checked_sub(1) else {
                 return 0;
             };
-            begun = self.shorter.get(last).copied().unwrap_or_default();
+            begun = self.prefix_lengths.get(last).copied().unwrap_or_default();
         }
         begun + 1
     }

@@ -27,11 +27,11 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> {
     let mut letters = text.char_indices().peekable();
     iter::from_fn(move || {
         let (offset, first) =
-            letters.find(|(_, letter)| is_plain(*letter) || letter.is_alphanumeric())?;
+            letters.find(|(_, letter)| folds_to_itself(*letter) || letter.is_alphanumeric())?;
         let is_letter = is_unspaced(first);
         let mut end = offset + first.len_utf8();
         let continues = |letter| {
-            !is_plain(letter)
+            !folds_to_itself(letter)
                 && (is_mark(letter)
                     || is_ignored(letter)
                     || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter))
@@ -53,12 +53,12 @@ pub fn is_unspaced(letter: char) -> bool {
         | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ffdc}'
         | '\u{1aff0}'..='\u{1b16f}' | '\u{20000}'..='\u{3ffff}'
     );
-    is_plain(letter) || is_in_script && letter.is_alphanumeric() && !is_mark(letter)
+    folds_to_itself(letter) || is_in_script && letter.is_alphanumeric() && !is_mark(letter)
 }
 
-/// Returns whether a character is one of the frequent letters of scripts without spaces that are folded to themselves. It needs
-/// no look-up in the tables of Unicode, which takes most of the time of a text in these scripts.
-const fn is_plain(letter: char) -> bool {
+/// Returns whether a character is a frequent letter of a script without spaces that is folded to itself. The check of such
+/// letters avoids look-ups in the tables of Unicode, which take most of the time of a text in these scripts.
+const fn folds_to_itself(letter: char) -> bool {
     matches!(letter,
         '\u{e01}'..='\u{e30}' | '\u{e8c}'..='\u{ea3}' | '\u{ea7}'..='\u{eb0}' | '\u{1000}'..='\u{102a}'
         | '\u{1780}'..='\u{17b3}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{4dbf}'
@@ -91,7 +91,7 @@ fn fold(word: &str) -> String {
     }
     let mut all = word.chars();
     if let (Some(letter), None) = (all.next(), all.next())
-        && is_plain(letter)
+        && folds_to_itself(letter)
     {
         return word.into();
     }
@@ -288,8 +288,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_letters_are_folded_to_themselves() {
-        for letter in characters().filter(|letter| is_plain(*letter)) {
+    fn frequent_letters_are_folded_to_themselves() {
+        for letter in characters().filter(|letter| folds_to_itself(*letter)) {
             let word = letter.to_string();
             let is_letter = letter.is_alphanumeric() && !is_mark(letter) && !is_ignored(letter);
             assert!(is_letter, "{word}");

@@ -67,12 +67,12 @@ fn refusals_change_nothing() {
     run_on_copy("post delete 5");
     database.query("UPDATE forum_api_events SET position = 4611686018427387904");
     run_on_copy("post restore 5");
-    assert_refused(&postgres, "sqlite:none.db", "have positions of another cluster");
+    assert_refused(&postgres, "sqlite:none.db", "has not moved all events of the feed");
     database.query("UPDATE forum_api_events SET position = 4611686018427387904");
     database.query(
         "INSERT INTO forum_api_feed_move (only_row, last_number, position) VALUES (TRUE, 9, -9)",
     );
-    assert_refused(&postgres, "sqlite:none.db", "have positions of another cluster");
+    assert_refused(&postgres, "sqlite:none.db", "has not moved all events of the feed");
     database.query("DELETE FROM forum_api_feed_move");
     let copied = copy(directory, &postgres, "sqlite:moved.db");
     assert_eq!(copied.status, 0, "{copied:?}");
