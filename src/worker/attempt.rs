@@ -222,19 +222,20 @@ impl Attempt<'_> {
     }
 
     /// Disables the endpoint after the last attempt of a delivery, if all attempts of the endpoint had already failed for
-    /// `disable_after` when the delivery was first queued.
+    /// `disable_after` when this attempt was due.
     ///
-    /// The time of the last attempt does not decide: a clock that jumps ahead between two attempts would disable an endpoint
-    /// that has been failing for seconds.
+    /// The time of the attempt does not decide: a clock that jumps ahead between two attempts would disable an endpoint that has
+    /// been failing for seconds. The attempt before set the due time.
     async fn disable_if_failing(&self, now: Timestamp) {
         let context = self.context;
         let endpoint = &self.claimed.endpoint;
         let Some(disable_after) = context.settings.disable_after else {
             return;
         };
-        let queued_at = self.claimed.delivery.created_at;
-        let latest_start = queued_at.saturating_sub(disable_after);
-        let Some(failing_since) = endpoint.failing_since.filter(|at| *at <= latest_start) else {
+        let due_at = self.claimed.delivery.progress.due_at;
+        let latest_start = due_at.map(|due_at| due_at.saturating_sub(disable_after));
+        let has_failed_for_long = |at: &Timestamp| latest_start.is_some_and(|latest| *at <= latest);
+        let Some(failing_since) = endpoint.failing_since.filter(has_failed_for_long) else {
             return;
         };
         let disable = async {

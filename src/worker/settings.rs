@@ -42,8 +42,8 @@ pub struct WorkerSettings {
     /// correction of a time in the future. `None` keeps dead deliveries until an operator retries or removes them. Default:
     /// `None`.
     pub dead_retention: Option<Duration>,
-    /// Time for which all attempts of an endpoint must have failed when a delivery is first queued, so that the worker
-    /// disables the endpoint when this delivery becomes dead; `None` to never disable an endpoint. Default: 5 days.
+    /// Time for which all attempts of an endpoint must have failed when the last attempt of a delivery is due, so that the
+    /// worker disables the endpoint when this attempt fails; `None` to never disable an endpoint. Default: 5 days.
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
