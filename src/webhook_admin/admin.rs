@@ -630,11 +630,15 @@ impl WebhookAdmin {
         let days = age.as_secs() / DAY.as_secs();
         let state_name = state.as_str();
         let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
-        let now = self.environment.clock.now();
+        let start = self.environment.clock.now();
         let deliveries = &self.webhooks.deliveries;
         let mut purged = 0;
         loop {
-            let batch = deliveries.purge(state, age, now, BATCH, &audit).await?;
+            let now = self.environment.clock.now();
+            // Deliveries that reach the age meanwhile stay.
+            let elapsed = now.saturating_duration_since(start);
+            let reached = age.saturating_add(elapsed);
+            let batch = deliveries.purge(state, reached, now, BATCH, &audit).await?;
             if batch == 0 {
                 return Ok(purged);
             }
