@@ -22,7 +22,7 @@ pub const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Suffixes of the files beside a database that are never links.
-const BESIDE: [&str; 10] = [
+const BESIDE: [&str; 11] = [
     "-wal",
     "-shm",
     "-journal",
@@ -32,6 +32,7 @@ const BESIDE: [&str; 10] = [
     ".restoring",
     ".before-restore",
     ".before-restore-wal",
+    ".before-restore-shm",
     ".before-restore-journal",
 ];
 
@@ -143,7 +144,7 @@ pub fn is_beside(database: &Path, path: &Path) -> bool {
         Some(directory.join(path.file_name()?))
     };
     let mut files = DatabaseFiles::of(database).beside;
-    files.insert(beside(database, ".key"));
+    files.extend([".key", ".copying", ".key.copying"].map(|suffix| beside(database, suffix)));
     let path = resolved(path);
     path.is_some() && files.iter().any(|file| resolved(file) == path)
 }
