@@ -211,6 +211,9 @@ struct NewEntries {
     erased_with_posts: BTreeSet<String>,
     /// By endpoint the last values that the entries set.
     updated_endpoints: BTreeMap<String, EndpointValues>,
+    /// By endpoint the id of an owner. If this member was erased, the erasure replaced the details of all entries about the
+    /// endpoint.
+    hidden_endpoints: BTreeMap<String, String>,
     parameters: Vec<Vec<String>>,
 }
 
@@ -266,13 +269,16 @@ impl NewEntries {
     ) -> Result<()> {
         let mut about = target.clone();
         if action == AuditAction::ENDPOINT_UPDATED.as_str() {
-            self.updated_endpoints.entry(about.clone()).or_default().set(details);
+            if let Some(owner) = details.strip_prefix("owner ").and_then(audit::parse_marked_id) {
+                self.hidden_endpoints.insert(about.clone(), owner.into());
+            }
             if let Some((values, owner)) = details.rsplit_once("owner ")
                 && let Some(lost) = NamedMember::find(owner, restored, replaced)?
                 && !lost.is_restored
             {
                 *details = format!("{values}owner {}", audit::marked_id(lost.id));
             }
+            self.updated_endpoints.entry(about.clone()).or_default().set(details);
         } else if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
             if let Some(id) = audit::parse_marked_id(target) {
                 about = id.into();
@@ -436,15 +442,29 @@ impl CarriedChanges {
             if let Some(updated) = entries.updated_endpoints.get(id)
                 && let Some(former) = EndpointValues::find(restored, id)?
             {
-                let mut last = updated.clone().with_owner_of(restored)?;
-                let present = EndpointValues::find(replaced, id)?.and_then(|present| present.url);
-                // Only the table has the query of a URL. It has another URL if an update was not repeated after an earlier
-                // restore.
-                if present.as_deref().and_then(|url| url.split(['?', '#']).next())
-                    == last.url.as_deref()
-                {
-                    last.url = present;
-                }
+                let present = EndpointValues::find(replaced, id)?;
+                let owner = entries.hidden_endpoints.get(id);
+                let is_hidden =
+                    owner.is_some_and(|id| entries.last(&audit::MEMBER_ERASED, id).is_some());
+                let last = match present {
+                    Some(present) if is_hidden => present,
+                    None if is_hidden => {
+                        add(EndpointChange::Removed);
+                        continue;
+                    }
+                    present => {
+                        let mut logged = updated.clone().with_owner_of(restored)?;
+                        let url = present.and_then(|present| present.url);
+                        // Only the table has the query of a URL. It has another URL if an update was not repeated after
+                        // an earlier restore.
+                        if url.as_deref().and_then(|url| url.split(['?', '#']).next())
+                            == logged.url.as_deref()
+                        {
+                            logged.url = url;
+                        }
+                        logged
+                    }
+                };
                 let values = last.without(&former);
                 if values != EndpointValues::default() {
                     add(EndpointChange::Updated(values));
@@ -453,7 +473,12 @@ impl CarriedChanges {
             if entries.last(&AuditAction::ENDPOINT_SECRET_ROTATED, id).is_some() {
                 add(EndpointChange::SecretRotated);
             }
-            if entries.last(&AuditAction::ENDPOINT_SECRET_ACTIVATED, id).is_some() {
+            let is_activated = entries.is_last(
+                &AuditAction::ENDPOINT_SECRET_ACTIVATED,
+                &AuditAction::ENDPOINT_SECRET_ROTATED,
+                id,
+            );
+            if is_activated {
                 add(EndpointChange::SecretActivated);
             }
             let is_disabled = entries.is_last(

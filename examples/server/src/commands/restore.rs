@@ -384,12 +384,6 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
             command: format!("member password {name}"),
         });
     }
-    for ErasedMember { name, with_posts } in changes.erased_members {
-        to_repeat.push(Repetition {
-            reason: format!("The member {name:?} was erased since the backup"),
-            command: erase_command(&[&name], with_posts),
-        });
-    }
     for ChangedEndpoint { id, change } in changes.endpoints {
         let mut options = String::new();
         let (what, done, action) = match change {
@@ -405,6 +399,13 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
         to_repeat.push(Repetition {
             reason: format!("The {what} {id} was {done} since the backup"),
             command: format!("webhook {action} {id}{options}"),
+        });
+    }
+    // An erasure removes the endpoints of the member: those that have another owner now are changed before.
+    for ErasedMember { name, with_posts } in changes.erased_members {
+        to_repeat.push(Repetition {
+            reason: format!("The member {name:?} was erased since the backup"),
+            command: erase_command(&[&name], with_posts),
         });
     }
     Ok(Consequences { carried_over, to_repeat, warnings: Vec::new() })

@@ -315,7 +315,6 @@ fn what_must_not_come_undone_survives_two_restores() {
         ];
         assert_eq!(newer["carriedOver"], json!(carried), "{newer}");
         let mut commands = Vec::from_iter(passwords.iter().map(|command| command.to_string()));
-        commands.push("member erase gone --posts".into());
         let mut of_endpoints = vec![
             (removed, format!("webhook remove {removed}")),
             (disabled, format!("webhook disable {disabled}")),
@@ -323,6 +322,7 @@ fn what_must_not_come_undone_survives_two_restores() {
         ];
         of_endpoints.sort_by_key(|(endpoint, _)| *endpoint);
         commands.extend(of_endpoints.into_iter().map(|(_, command)| command));
+        commands.push("member erase gone --posts".into());
         assert_eq!(newer["toRepeat"], json!(commands), "{newer}");
     }
 }
@@ -439,6 +439,47 @@ fn changes_of_endpoints_are_printed_again_after_a_restore() {
         let [_, to_repeat] = restore_in_json(&directory, "new.db");
         assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s'"));
     }
+}
+
+/// An erasure hides what the audit log says about the endpoints that the member ever had.
+#[test]
+fn endpoints_of_former_owners_are_printed_before_erasures() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let add = |owner: &str| {
+        let line = format!("webhook add --url https://receiver.example --owner {owner} --json");
+        server.run_ok(&line).json()["id"].as_str().unwrap().to_owned()
+    };
+    let [given, moved, erased] = [add("alice"), add("admin"), add("admin")];
+    let [of_unknown, renewed] = [add("admin"), add("admin")];
+    server.run_ok(&format!("webhook rotate {renewed}"));
+    server.run_ok("backup copy.db");
+    server.run_ok("member add zelda --groups members");
+    let url = "https://other.example/";
+    for line in [
+        format!("webhook update {given} --owner bob"),
+        format!("webhook update {moved} --url {url} --owner alice"),
+        format!("webhook update {moved} --owner bob"),
+        format!("webhook update {erased} --url {url} --owner alice"),
+        format!("webhook update {of_unknown} --url {url} --owner zelda"),
+        format!("webhook activate {renewed}"),
+        format!("webhook rotate {renewed}"),
+        "member erase alice --yes".into(),
+    ] {
+        server.run_ok(&line);
+    }
+    let directory = server.stop();
+    let [_, to_repeat] = restore_in_json(&directory, "copy.db");
+    let mut expected = BTreeMap::from([
+        (&given, format!("webhook update {given} --owner bob")),
+        (&moved, format!("webhook update {moved} --url {url} --owner bob")),
+        (&erased, format!("webhook remove {erased}")),
+        (&of_unknown, format!("webhook update {of_unknown} --url {url}")),
+        (&renewed, format!("webhook rotate {renewed}")),
+    ])
+    .into_values()
+    .collect::<Vec<_>>();
+    expected.push("member erase alice".into());
+    assert_eq!(to_repeat, json!(expected));
 }
 
 #[test]
