@@ -365,10 +365,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ) -> BackendResult<()>;
 
     /// Corrects the times that were written by a clock that was more than 60 s ahead, so that nothing waits until they are
-    /// reached. Sets to `now` the due times, the starts of retention periods, the starts of failures, and the activations
-    /// of pending secrets that are more than 24 hours and 60 s ahead. Sets the registration of an endpoint to `now`, or to
-    /// the time of the earliest event that waits for its fan-out, if that is earlier, so that the endpoint still receives
-    /// this event. Changes a bounded number of rows in one call, and returns their number.
+    /// reached. Sets to `now` the due times, the starts of retention periods and the starts of failures. Sets the
+    /// registration of an endpoint to 60 s before `now`, or before the earliest event that waits for its fan-out, so that the
+    /// endpoint still receives this event. Changes a bounded number of rows in one call, and returns their number.
     ///
     /// A store keeps the time from which it computed each due time. The retention of a dead delivery starts with its
     /// creation.

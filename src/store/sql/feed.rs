@@ -18,7 +18,7 @@ const FIND_START: &str = "
         ORDER BY occurred_at DESC, number DESC LIMIT 1
     ), since AS (
         SELECT position, number - 1 AS number FROM forum_api_events WHERE in_feed AND occurred_at >= ?1
-        ORDER BY occurred_at, number LIMIT 1000
+        ORDER BY occurred_at, forum_api_events.number LIMIT 1000
     )
     SELECT position, number FROM (SELECT * FROM last UNION ALL SELECT * FROM since) AS page
     ORDER BY position, number LIMIT 1";

@@ -20,25 +20,20 @@ const FAILURES: &str = "SELECT number FROM forum_api_endpoints WHERE failing_sin
 
 const REGISTRATIONS: &str = "SELECT number FROM forum_api_endpoints WHERE created_at > ?1 LIMIT ?2";
 
-/// A pending secret becomes active 24 hours after its rotation.
-const ACTIVATIONS: &str = "
-    SELECT number FROM forum_api_endpoints WHERE pending_from > ?1 + 86400000 LIMIT ?2";
-
-/// Sets registrations to `?3`, or to the time of the earliest event that waits for its fan-out, if that is earlier: until
-/// now the registration counted as reached, and the endpoint receives this event.
+/// Sets registrations to a minute before `?3`, or before the earliest event that waits for its fan-out: until now, the
+/// registration counted as reached, and the endpoint receives these events, also those of a clock that is a minute behind.
 const REGISTER: &str = "
     UPDATE forum_api_endpoints SET created_at = min(?3, coalesce((
         SELECT min(occurred_at) FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
-    ), ?3))";
+    ), ?3)) - 60000";
 
 /// The statements that find rows, and what [`correct`] does with them.
-const SEARCHES: [(&str, &str); 6] = [
+const SEARCHES: [(&str, &str); 5] = [
     (DUE_TIMES, "UPDATE forum_api_deliveries SET due_set_at = ?3, due_at = ?3"),
     (ENDS, "UPDATE forum_api_deliveries SET ended_at = ?3"),
     (DEATHS, "UPDATE forum_api_deliveries SET created_at = ?3"),
     (FAILURES, "UPDATE forum_api_endpoints SET failing_since = ?3"),
     (REGISTRATIONS, REGISTER),
-    (ACTIVATIONS, "UPDATE forum_api_endpoints SET pending_from = ?3"),
 ];
 
 /// Returns whether a clock that was more than [`CLOCK_TOLERANCE`] ahead wrote one of these times.

@@ -5,10 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::model::{ForumId, Timestamp};
 use crate::store::{ClaimRequest, ClaimedDelivery, Settlement};
-use crate::webhook::{
-    AttemptRecord, Delivery, DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event,
-    PendingSecret,
-};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
 
 /// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
@@ -112,36 +109,28 @@ store_rules! {
         Ok(())
     }
 
-    /// A registration more than 60 s ahead becomes the time of the correction, or of the earliest event that is not fanned
-    /// out. An activation more than 24 hours and 60 s ahead becomes the time of the correction.
-    async fn endpoints_of_a_clock_that_was_ahead_are_corrected(fixture: &StoreFixture) -> TestResult {
-        const DAY: i64 = 24 * HOUR;
+    /// A registration in the future is set to a minute before the correction, or before the earliest event that waits for its
+    /// fan-out.
+    async fn registrations_of_a_clock_that_was_ahead_are_corrected(fixture: &StoreFixture) -> TestResult {
+        const MINUTE: i64 = 60_000;
         let endpoints = &fixture.webhooks.endpoints;
-        let times = async |endpoint: &Endpoint| {
-            let found = endpoints.find(&endpoint.id).await?;
-            let pending = found.as_ref().and_then(|found| found.pending_secret.as_ref());
-            let activates_at = pending.map(|pending| pending.activates_at);
-            TestResult::Ok((found.as_ref().map(|found| found.created_at), activates_at))
-        };
-        let added = async |number, created_at, activates_at| {
-            let secret = EncryptedSecret::new(vec![0]);
-            let pending_secret = Some(PendingSecret { secret, activates_at: instant(activates_at) });
-            let created_at = instant(created_at);
-            let added = Endpoint { created_at, pending_secret, ..endpoint(number)? };
-            check!(endpoints.add(&added, &audit_entry()).await?)?;
-            TestResult::Ok(added)
-        };
-        let right = added(1, 60_009, DAY + 60_009).await?;
-        let ahead = added(2, HOUR, DAY + HOUR).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        check!(deliveries.correct_times(instant(9)).await? > 0)?;
-        check_eq!(deliveries.correct_times(instant(9)).await?, 0)?;
-        check_eq!(times(&right).await?, (Some(right.created_at), Some(instant(DAY + 60_009))))?;
-        check_eq!(times(&ahead).await?, (Some(instant(9)), Some(instant(9))))?;
-        fixture.webhooks.outbox.insert(&event(3)?).await?;
-        let ahead = added(3, HOUR, 9).await?;
+        let add = async |number, created_at| {
+            let added = Endpoint { created_at: instant(created_at), ..endpoint(number)? };
+            check!(endpoints.add(&added, &audit_entry()).await?)?;
+            TestResult::Ok(added.id)
+        };
+        let created_at = async |id| TestResult::Ok(endpoints.find(&id).await?.map(|found| found.created_at));
+        let right = add(1, MINUTE + 9).await?;
+        let ahead = add(2, HOUR).await?;
         check_eq!(deliveries.correct_times(instant(9)).await?, 1)?;
-        check_eq!(times(&ahead).await?, (Some(event(3)?.occurred_at), Some(instant(9))))
+        check_eq!(deliveries.correct_times(instant(9)).await?, 0)?;
+        check_eq!(created_at(right).await?, Some(instant(MINUTE + 9)))?;
+        check_eq!(created_at(ahead).await?, Some(instant(9 - MINUTE)))?;
+        fixture.webhooks.outbox.insert(&event(3)?).await?;
+        let ahead = add(3, HOUR).await?;
+        check_eq!(deliveries.correct_times(instant(9)).await?, 1)?;
+        check_eq!(created_at(ahead).await?, Some(instant(3 - MINUTE)))
     }
 
     /// The retention of a dead delivery that was created in the future begins with the correction.

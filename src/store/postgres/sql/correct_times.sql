@@ -1,7 +1,7 @@
 -- Corrects what a clock wrote that was more than `$2` ahead. Sets to the current time: due times, ends of deliveries,
--- creations of dead ones, starts of failures, and the activations of pending secrets, which may be 24 hours later than the
--- other times. Sets the registration of an endpoint at most to the time of the earliest event that waits for its fan-out:
--- until now the registration counted as reached, and the endpoint receives this event. Skips locked rows.
+-- creations of dead ones, and starts of failures. Sets the registration of an endpoint to `$2` before the current time, or
+-- before the earliest event that waits for its fan-out: until now, the registration counted as reached, and the endpoint
+-- receives these events, also those of a clock that is behind. Skips locked rows.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (
@@ -16,13 +16,9 @@ WITH clock AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries
     WHERE state = 'dead' AND created_at > (SELECT now FROM clock) + $2
     ORDER BY created_at DESC, id DESC LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
-), latest AS MATERIALIZED (
-    SELECT now + $2 AS time, now + $2 + 86400000 AS activation FROM clock
 ), ahead AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints
-    WHERE failing_since > (SELECT time FROM latest)
-        OR created_at > (SELECT time FROM latest)
-        OR pending_from > (SELECT activation FROM latest)
+    WHERE failing_since > (SELECT now FROM clock) + $2 OR created_at > (SELECT now FROM clock) + $2
     LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
 ), delivery AS (
     UPDATE forum_api_deliveries SET
@@ -36,19 +32,15 @@ WITH clock AS MATERIALIZED (
 ), endpoint AS (
     UPDATE forum_api_endpoints SET
         failing_since = CASE
-            WHEN failing_since > (SELECT time FROM latest) THEN (SELECT now FROM clock)
+            WHEN failing_since > (SELECT now FROM clock) + $2 THEN (SELECT now FROM clock)
             ELSE failing_since
         END,
         created_at = CASE
-            WHEN created_at > (SELECT time FROM latest) THEN least((SELECT now FROM clock), (
+            WHEN created_at > (SELECT now FROM clock) + $2 THEN least((SELECT now FROM clock), (
                 SELECT min(occurred_at) FROM forum_api_events
                 WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
-            ))
+            )) - $2
             ELSE created_at
-        END,
-        pending_from = CASE
-            WHEN pending_from > (SELECT activation FROM latest) THEN (SELECT now FROM clock)
-            ELSE pending_from
         END
     WHERE id = ANY (ARRAY(SELECT id FROM ahead))
     RETURNING TRUE
