@@ -128,7 +128,7 @@ impl PostsOfMember {
         Self { author, change: StateChange::Restore, since, are_first: true, after: (i64::MIN, 0) }
     }
 
-    /// Reads the next posts, up to [`MAX_BATCH`] and [`MAX_BATCH_LENGTH`], and changes those of the list as [`delete`] or
+    /// Reads the next posts, up to `MAX_BATCH` and `MAX_BATCH_LENGTH`, and changes those of the list as [`delete`] or
     /// [`restore`] does. Returns the number of changed posts, and the rest of the list; `None` at its end.
     pub async fn change_batch(
         self,
