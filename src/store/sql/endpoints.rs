@@ -42,7 +42,7 @@ const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
 
 pub(crate) const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
 
-fn disable_if_failing<E: SqlExecutor>() -> String {
+fn disable_if_failing_sql<E: SqlExecutor>() -> String {
     format!(
         "UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
         WHERE id = ?2 AND enabled AND failing_since <= {} - ?3",
@@ -74,7 +74,7 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let values = [self.0.time(now).into(), id.into(), period.into()];
-        let disable = Statement::new(disable_if_failing::<E>(), values);
+        let disable = Statement::new(disable_if_failing_sql::<E>(), values);
         Ok(self.0.change_audited(disable, audit).await? > 0)
     }
 

@@ -32,7 +32,7 @@ const COLUMNS: &str = "
 
 const LATEST: &str = " ORDER BY position DESC, number DESC LIMIT ?2";
 
-fn find<E: SqlExecutor>() -> String {
+fn find_sql<E: SqlExecutor>() -> String {
     format!(
         "SELECT position, number, {} - fanned_out_at AS age FROM forum_api_events WHERE id = ?2 AND in_feed",
         E::NOW
@@ -40,7 +40,7 @@ fn find<E: SqlExecutor>() -> String {
 }
 
 /// The expression hides the condition from the planner, which otherwise can prefer an index of another order.
-fn first_kept<E: SqlExecutor>() -> String {
+fn first_kept_sql<E: SqlExecutor>() -> String {
     format!(
         "SELECT position, number FROM forum_api_events
         WHERE in_feed AND coalesce(fanned_out_at >= {} - ?2, TRUE)
@@ -52,7 +52,7 @@ fn first_kept<E: SqlExecutor>() -> String {
 #[async_trait]
 impl<E: SqlExecutor> FeedStore for SqlStore<E> {
     async fn find(&self, id: &EventId, now: Timestamp) -> BackendResult<Option<FoundInFeed>> {
-        let find = Statement::new(find::<E>(), [self.0.time(now).into(), id.into()]);
+        let find = Statement::new(find_sql::<E>(), [self.0.time(now).into(), id.into()]);
         self.first(find, |row| {
             Ok(FoundInFeed { position: read_position(row)?, age: row.optional("age")? })
         })
@@ -69,7 +69,7 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
         now: Timestamp,
     ) -> BackendResult<Option<FeedPosition>> {
         let values = [self.0.time(now).into(), retention.into()];
-        self.first(Statement::new(first_kept::<E>(), values), read_position).await
+        self.first(Statement::new(first_kept_sql::<E>(), values), read_position).await
     }
 
     async fn read(
