@@ -93,7 +93,7 @@ def focus(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("#calls")).to_be_hidden()
     # The Tab key may have left the page of Firefox, which then has no focus for Playwright.
-    page.wait_for_function("document.activeElement.id === 'drawer'")
+    page.wait_for_function("() => document.activeElement.id === 'drawer'")
 
 
 def audit(page: Page, server: Server) -> None:

@@ -336,7 +336,8 @@ def during(page: Page, path: str, ask: Callable[[], object], meanwhile: Callable
     """Calls `meanwhile` while the request for a path, which `ask` causes, has no response."""
     page.evaluate(HOLD, path)
     ask()
-    page.wait_for_function("!!window.release")
+    # The content security policy of the page refuses an expression that is evaluated more than once.
+    page.wait_for_function("() => !!window.release")
     meanwhile()
     page.evaluate("window.release()")
 
