@@ -22,6 +22,9 @@ RUNNING = {"error": {"code": "conflict", "message": "Still running.", "requestId
 MARKUP = "# Not a title\n\n> quoted\n\n- item\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nCrème brûlée"
 REPLIES = 22
 
+# The addresses of requests for which a view of a thread does not wait.
+LATE = re.compile(r"/(poll|forums|subscriptions\?limit=100)$")
+
 # The position and the colours of the header, as a text.
 FRAME = """header => {
     const [row, board] = [".frame", ".board"].map((name) => header.querySelector(name).getBoundingClientRect())
@@ -72,6 +75,7 @@ def run(page: Page, server: Server) -> None:
     folded_drafts(page)
     quote(page)
     typing(page)
+    late_parts(page)
     deleted_target(page, server)
     own_thread(page)
     people(page, server)
@@ -340,6 +344,29 @@ def during(page: Page, path: str, ask: Callable[[], object], meanwhile: Callable
     page.wait_for_function("() => !!window.release")
     meanwhile()
     page.evaluate("window.release()")
+
+
+def late_parts(page: Page) -> None:
+    """What is loaded after a view does not move its posts, so that a click meets the link under the pointer."""
+    show(page, "/#/threads/16")
+    address = page.get_by_role("link", name="Next page").last.get_attribute("href")
+    waiting: list[Route] = []
+    is_held = True
+    page.route(LATE, lambda route: waiting.append(route) if is_held else route.continue_())
+    page.goto("about:blank")
+    page.goto(f"/{address}")
+    post = page.locator(".item").first
+    expect(post).to_be_visible()
+    before = post.bounding_box()
+    is_held = False
+    for route in waiting:
+        route.continue_()
+    expect(page.locator("summary", has_text="Poll: ")).to_be_visible()
+    expect(page.get_by_role("button", name="Subscribe")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Breadcrumb").get_by_role("link")).to_have_text(["Forums", "General"])
+    after = post.bounding_box()
+    page.unroute(LATE)
+    assert after == before, (before, after)
 
 
 def deleted_target(page: Page, server: Server) -> None:
