@@ -65,6 +65,7 @@ impl Node {
     }
 
     pub fn wait(mut self) -> ExitStatus {
+        let _limit = program::kill_after_limit(&self.child);
         self.child.wait().unwrap()
     }
 

@@ -4,12 +4,17 @@ use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::client::{self, Response};
 pub use crate::directory::ServerDirectory;
+
+/// The longest time until a command ends, or a server that was asked to end.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The exit status and the output of a process.
 #[derive(Debug)]
@@ -75,10 +80,28 @@ pub(crate) fn spawn(command: &mut Command) -> Child {
 /// Sends a signal such as `TERM`. Uses the `kill` of the shell, because minimal installations have no program of this
 /// name.
 pub fn signal(child: &Child, name: &str) {
-    let kill = Command::new("sh")
-        .args(["-c", r#"kill -s "$0" "$1""#, name, &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    assert!(kill(child.id(), name).success());
+}
+
+fn kill(process: u32, signal: &str) -> ExitStatus {
+    Command::new("sh")
+        .args(["-c", r#"kill -s "$0" "$1""#, signal, &process.to_string()])
+        .status()
+        .unwrap()
+}
+
+/// Kills a process that has not ended after `LIMIT`, so that its test fails instead of waiting for ever. The caller keeps the
+/// result until the process has ended.
+#[must_use]
+pub(crate) fn kill_after_limit(child: &Child) -> Sender<()> {
+    let (ended, limit) = mpsc::channel();
+    let process = child.id();
+    thread::spawn(move || {
+        if limit.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+            kill(process, "KILL");
+        }
+    });
+    ended
 }
 
 /// Waits for a line of a process's log that contains `expected`. A thread reads the rest, because a full pipe would block the
@@ -117,6 +140,7 @@ impl Drop for Running {
 
 /// Waits for the end of a process.
 pub fn wait(child: Child) -> ExitedProcess {
+    let _limit = kill_after_limit(&child);
     let output = child.wait_with_output().unwrap();
     ExitedProcess {
         status: output.status.code().unwrap(),
@@ -338,6 +362,7 @@ impl Server {
 
     /// Waits for the end. Returns the exit status and the log.
     pub fn wait(mut self) -> (ServerDirectory, ExitStatus, String) {
+        let _limit = kill_after_limit(&self.child);
         let log = self.log();
         let status = self.child.wait().unwrap();
         (self.directory.clone(), status, log)

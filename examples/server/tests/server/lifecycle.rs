@@ -5,6 +5,8 @@ use std::process::Stdio;
 
 use forum_test_support::free_port;
 use forum_test_support::program::Running;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{self, SignalKind};
 
 use crate::log::parse_lines;
 
@@ -140,6 +142,10 @@ fn a_connection_without_a_request_is_served_when_the_server_stops() {
 
 #[test]
 fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
+    // Programs that `nohup` starts ignore SIGHUP, and so do their children. A signal with a handler has its default in a
+    // child.
+    let runtime = Runtime::new().unwrap();
+    let _handler = runtime.block_on(async { unix::signal(SignalKind::hangup()) }).unwrap();
     for name in ["TERM", "INT", "HUP"] {
         let server = Server::new(&["--no-worker"]);
         let operator = format!("127.0.0.1:{}", free_port());
