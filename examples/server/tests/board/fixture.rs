@@ -2,6 +2,7 @@
 
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::conformance::{self, Audience, Capability, NewForum, Role};
+use forum_api::host::WebUrls;
 use forum_api::model::{ForumId, PostId, ThreadId};
 use forum_api::runtime::OsRandom;
 use forum_api::store::WebhookStores;
@@ -60,10 +61,12 @@ impl Backend {
 }
 
 impl Storage {
-    /// Creates a board that writes events.
+    /// Creates a board that writes events with the URLs of pages.
     pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
         self.add_endpoint().await;
-        let board = Arc::new(self.board(clock, Language::English));
+        let pages = WebUrls::new(|page| Some(format!("https://board.example/{page:?}")));
+        let board = self.board(clock, Language::English).with_web_urls(&pages);
+        let board = Arc::new(board);
         ReferenceBoardFixture { host: board.clone().into(), board, storage: self }
     }
 }
