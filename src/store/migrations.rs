@@ -247,7 +247,7 @@ END $forum_api$"
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "464c6c14c8a011e2c122ee63a039dca7cce392b44fdfc67fa541cc816c85631e",
+                "a1864312a9379eee07b0618cc8c01b12c487eed639e5a0211b0ef27fc2003054",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),

@@ -66,6 +66,22 @@ async fn concurrent_nodes_create_the_tables_through_any_driver() {
     assert!(error.contains("newer than this program"), "{error}");
 }
 
+/// Tools that empty a database, such as `migrate fresh` of sea-orm, drop its tables, and leave the functions of triggers.
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_that_were_dropped_are_created_again() {
+    let pool = pool(&schema().await, 1);
+    migrate(&pool).await.unwrap();
+    let client = pool.get().await.unwrap();
+    let select = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
+    for row in client.query(select, &[]).await.unwrap() {
+        let drop = format!("DROP TABLE {} CASCADE", row.get::<_, &str>(0));
+        client.batch_execute(&drop).await.unwrap();
+    }
+    drop(client);
+    migrate(&pool).await.unwrap();
+    assert_eq!(schema_status(&pool).await.unwrap(), SchemaStatus::UpToDate);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_or_changed_schema_is_refused() {
     let pool = pool(&schema().await, 1);

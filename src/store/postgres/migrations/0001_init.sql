@@ -137,7 +137,7 @@ CREATE TABLE forum_api_attempts (
     PRIMARY KEY (delivery, number)
 );
 
-CREATE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
+CREATE OR REPLACE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
 BEGIN
     -- If two transactions delete the last deliveries at once, the second sees the deletion of the first.
     PERFORM FROM forum_api_events WHERE id = OLD.event FOR UPDATE;
@@ -151,7 +151,7 @@ $ends$;
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 FOR EACH ROW EXECUTE FUNCTION forum_api_event_ends();
 
-CREATE FUNCTION forum_api_event_leaves_feed() RETURNS TRIGGER LANGUAGE plpgsql AS $leaves$
+CREATE OR REPLACE FUNCTION forum_api_event_leaves_feed() RETURNS TRIGGER LANGUAGE plpgsql AS $leaves$
 BEGIN
     DELETE FROM forum_api_events
     WHERE id = NEW.id AND fanned_out_at IS NOT NULL
