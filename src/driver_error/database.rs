@@ -41,12 +41,14 @@ pub struct DatabaseError {
 }
 
 /// SQLSTATE codes and classes of failures after which the same statement can succeed.
-const TEMPORARY: [&str; 9] = [
+const TEMPORARY: [&str; 11] = [
     "08",    // connection
     "57",    // timeout of a statement, shutdown
     "0A000", // a statement that was prepared before the type of a column changed
     "25006", // a server that accepts no writes
     "25P03", // timeout of the wait for the next statement of a transaction
+    "40001", // serialization failure
+    "40P01", // deadlock
     "53100", // full disk
     "53200", // memory
     "53300", // too many connections

@@ -60,8 +60,10 @@ impl PostgresError {
     }
 
     /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
-    /// not sent. If the connection failed or a time limit ended the statement, the result has an [`OverloadedError`] as
-    /// its source, so that the response is a 503 with `retry-after` and the client repeats the request.
+    /// not sent. If the same operation can succeed later, the result has an [`OverloadedError`] as its source, so that the
+    /// response is a 503 with `retry-after` and the client repeats the request. This is so after a failed connection, a time
+    /// limit, a deadlock or a serialization failure, and while the server has no space, memory or connection left or
+    /// accepts no writes.
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {
@@ -103,3 +105,29 @@ impl From<MigrationError> for PostgresError {
 }
 
 impl_into_backend_error!(PostgresError: PostgresError, DatabaseError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::BoardError;
+
+    #[test]
+    fn an_operation_without_effect_that_can_succeed_later_is_a_503() {
+        for (code, status) in [
+            ("08006", 503), // connection
+            ("25006", 503), // no writes
+            ("40001", 503), // serialization failure
+            ("40P01", 503), // deadlock
+            ("53100", 503), // full disk
+            ("55P03", 503), // lock timeout
+            ("57014", 503), // statement timeout
+            ("22P02", 500), // invalid text
+            ("23505", 500), // unique constraint
+            ("40003", 500), // the outcome is unknown
+            ("42P01", 500), // no such table
+        ] {
+            let error = PostgresError::reported(DatabaseError::new(code, "")).without_effect();
+            assert_eq!(BoardError::from(error).status(), status, "{code}");
+        }
+    }
+}
