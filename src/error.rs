@@ -129,9 +129,10 @@ macro_rules! impl_into_backend_error {
 /// # assert_eq!(create_post(&mut diesel::Connection, "").unwrap_err().status(), 422);
 /// ```
 ///
-/// With sea-orm the closure returns a [`BoardError`](crate::host::BoardError) itself, and calls `or_internal` for each
-/// `DbErr`. Convert `TransactionError::Transaction(error)` to `error`, and `TransactionError::Connection(error)` to
-/// [`BoardError::internal(error)`](crate::host::BoardError::internal).
+/// With sea-orm the closure returns a [`BoardError`](crate::host::BoardError) itself, and calls
+/// `map_err(without_values)` of [`sea_orm.rs`](crate::guide::stores) before the `?` of each `DbErr`. Convert
+/// `TransactionError::Transaction(error)` to `error`, and `TransactionError::Connection(error)` to
+/// `without_values(error).into()`.
 pub trait OrInternal<T> {
     /// Wraps the error in a [`BackendError`]. Do not call this method on a [`BoardError`](crate::host::BoardError): the
     /// code of the response would always be `internal_error`. Use `?` without `or_internal` for a `BoardError`:

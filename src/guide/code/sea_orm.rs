@@ -14,7 +14,8 @@ use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager};
 
 use super::sqlx::{SqlxDriver, pool_options};
 
-/// Connects to Postgres. Any connection of sea-orm can be used; this one has the options of the pool in `sqlx.rs`.
+/// Returns a connection to Postgres with the options of the pool in `sqlx.rs`; any other connection of sea-orm can be used as
+/// well. A server that cannot be reached is an error of the first statement.
 pub fn connect(url: &str, size: u32) -> Result<DatabaseConnection, PostgresError> {
     let opened = pool_options().max_connections(size).connect_lazy(url);
     let pool = opened.map_err(super::sqlx::without_values)?;
@@ -27,7 +28,8 @@ pub fn driver(database: &DatabaseConnection) -> SqlxDriver {
 }
 
 /// Returns the migrations of the library's tables, which `MigratorTrait::migrations` appends to those of the board. A version
-/// of the library with new migrations returns more.
+/// of the library with new migrations returns more. They have no `down`: `fresh` of sea-orm creates the tables again, and
+/// `down`, `reset` and `refresh` fail.
 pub fn forum_api_migrations() -> Vec<Box<dyn MigrationTrait>> {
     let mut migrations: Vec<Box<dyn MigrationTrait>> = Vec::new();
     for script in migration_scripts() {

@@ -153,7 +153,8 @@ fn database_error(error: &Error) -> Option<DatabaseError> {
     Some(reported)
 }
 
-struct SqlxRow<'a>(&'a PgRow);
+/// The columns of a row, for `read_token`.
+pub struct SqlxRow<'a>(pub &'a PgRow);
 
 impl SqlxRow<'_> {
     fn decode<'r, T>(&'r self, name: &str) -> Result<Option<T>, ColumnError>
