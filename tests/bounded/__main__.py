@@ -40,6 +40,8 @@ GROWTH_FLOOR = 2.0
 # 10 ms.
 CLOCK_ERROR = 40.0
 REPEATS = 6
+# Repeats of a command that seems to fail.
+OPERATION_REPEATS = 3
 # Repeats of a request that seems to fail. Each connection of Postgres plans a statement again for its first five executions,
 # which takes longer than the statement, and requests that are sent one after another can use three connections.
 SETTLED_REPEATS = 30
@@ -160,7 +162,8 @@ def measure_operation(board: Board, operation: Operation) -> Measured:
         board.server.operate(*operation.arguments)
     except AssertionError as error:
         unexpected.append(str(error)[:200])
-    return Measured(max(0.0, total() - before - start), 0.0, 0.0, 1, unexpected)
+    # Commands are writes without units.
+    return Measured(max(0.0, total() - before - start), 0.0, 0.0, round(WRITE_LIMIT / LIMIT), unexpected)
 
 
 @dataclass
@@ -215,11 +218,20 @@ def measure_boards(program: str, kind: str, directory: Path, reference: Referenc
                 )
             rows.append(row)
         for operation, same in zip(operations(small), operations(large), strict=True):
-            before, after = measure_operation(small, operation), measure_operation(large, same)
-            # Commands are writes without units.
-            after.units = round(WRITE_LIMIT / LIMIT)
             error = CLOCK_ERROR if kind == "postgres" else 0.0
-            rows.append(Row(operation.name, True, before, after, error))
+            measured = measure_operation(small, operation), measure_operation(large, same)
+            row = Row(operation.name, True, *measured, error)
+            # Another process on the machine can slow the start of a command.
+            for _ in range(OPERATION_REPEATS):
+                is_unexpected = any(one.unexpected for one in measured)
+                if operation.undo is None or is_unexpected or not any(row.failures()):
+                    break
+                for board, repeated in ((small, operation), (large, same)):
+                    for arguments in repeated.undo:
+                        board.server.operate(*arguments)
+                measured = measure_operation(small, operation), measure_operation(large, same)
+                row = Row(operation.name, True, *measured, error)
+            rows.append(row)
         print(f"{kind}: filled in {filled - began:.0f} s, measured in {time.monotonic() - filled:.0f} s")
     return rows
 

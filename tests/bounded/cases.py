@@ -270,6 +270,8 @@ class Operation:
 
     name: str
     arguments: tuple[str, ...]
+    # Commands after which the operation has the same effect again, or `None` if it has it only once.
+    undo: tuple[tuple[str, ...], ...] | None = ()
 
 
 def operations(board: Board) -> Iterator[Operation]:
@@ -281,8 +283,10 @@ def operations(board: Board) -> Iterator[Operation]:
         yield Operation(f"{kind} {name}", (kind, *name.split(), "--limit", "50"))
     # The work is proportional to the number of hours.
     yield Operation("token usage", ("token", "usage", "--days", "1"))
-    yield Operation("member ban --delete-posts", ("member", "ban", "wave", "--delete-posts", "--yes"))
-    yield Operation("post restore --by --since", ("post", "restore", "--by", "wave", "--since", "2000-01-01"))
-    yield Operation("restore a thread of random_hangul", ("post", "restore", hangul))
-    yield Operation("restore a long thread", ("post", "restore", long_thread))
-    yield Operation("approve a thread with approved replies", ("post", "approve", unpublished))
+    of_wave = ("--by", "wave", "--since", "2000-01-01")
+    ban, restore = ("member", "ban", "wave", "--delete-posts", "--yes"), ("post", "restore", *of_wave)
+    yield Operation("member ban --delete-posts", ban, (restore, ("member", "unban", "wave")))
+    yield Operation("post restore --by --since", restore, (("post", "delete", *of_wave, "--yes"),))
+    yield Operation("restore a thread of random_hangul", ("post", "restore", hangul), (("post", "delete", hangul, "--yes"),))
+    yield Operation("restore a long thread", ("post", "restore", long_thread), (("post", "delete", long_thread, "--yes"),))
+    yield Operation("approve a thread with approved replies", ("post", "approve", unpublished), None)
