@@ -48,8 +48,14 @@ function member(author) {
   return author ? link(encoded`/members/${author.userId}`, written(author.username)) : "a former member"
 }
 
-/// Renders a part of the view that needs another request. The view does not wait for it, and shows `place` until then. A
-/// place with the height of the part keeps what follows under the pointer of a visitor.
+/// Hides an element, which keeps its height.
+function unloaded(place) {
+  place.classList.add("unloaded")
+  return place
+}
+
+/// Renders a part of the view that needs another request. The view does not wait for it, and has `place` until then. A place
+/// with the height of the part keeps what follows under the pointer of a visitor.
 function later(promise, render, place = element("span", { hidden: true })) {
   const fill = (content) => {
     place.replaceWith(...[render(content)].flat().filter(Boolean))

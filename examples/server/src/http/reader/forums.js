@@ -115,5 +115,5 @@ function subscription(target, targetId) {
   const loaded = call("listSubscriptions", "/subscriptions?limit=100").then(({ items }) => {
     followed = new Set(items.map((one) => `${one.target} ${one.targetId}`))
   })
-  return later(loaded, change, element("span", { class: "subscription unloaded" }, element("button", {}, "Subscribe")))
+  return later(loaded, change, unloaded(element("span", { class: "subscription" }, element("button", {}, "Subscribe"))))
 }

@@ -65,7 +65,8 @@ async function showThread(id, target, params) {
     title: thread.title,
     about: count(page.posts.length, "post"),
     way: find(thread.forumId) ? way(thread.forumId) :
-      later(Promise.resolve(known).then(() => find(thread.forumId) || loadForums()), () => way(thread.forumId), way(null)),
+      later(Promise.resolve(known).then(() => find(thread.forumId) || loadForums()).catch(() => null), () => way(thread.forumId),
+        unloaded(way(null))),
     focus: focused && `#post-${CSS.escape(focused)}`,
     content: [
       facts(stateBadge(thread.state), thread.pinned && badge("pinned"), thread.locked && badge("locked"),
@@ -73,7 +74,7 @@ async function showThread(id, target, params) {
         page.posts.length > 0 && !isStart && ` · posts #${first.number} to #${last.number}`, subscription("thread", id)),
       page.isAbsent && element("p", { class: "alert" }, "This post is no longer there. These are the newest posts of the thread."),
       thread.pollId && later(call("getPoll", `${path}/poll`), (poll) => hasFirst ? showPoll(poll) : folded(`Poll: ${poll.question}`, showPoll(poll)),
-        hasFirst ? element("div", { class: "poll" }) : folded("Poll")),
+        hasFirst ? element("div", { class: "poll" }) : unloaded(folded("Poll"))),
       page.earlier && links(),
       items.length ? element("ol", { class: "items" }, items) : element("p", { class: "empty" }, "No posts here."),
       links(),
