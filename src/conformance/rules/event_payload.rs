@@ -162,7 +162,7 @@ board_rules! {
 }
 
 /// Checks that the event contains a resource as a reader finds it, without the fields that depend on the reader. If the board
-/// leaves `webUrl` to the library, it is null in the resource, and the event can have the URL of
+/// leaves `webUrl` to the library, it is null in the resource, and the event can have a URL of
 /// [`EventMeta::web_urls`](crate::webhook::EventMeta::web_urls).
 fn check_public_view(
     event: &RecordedEvent,
@@ -173,8 +173,10 @@ fn check_public_view(
     let mut expected = json!(resource);
     if let Some(fields) = expected.as_object_mut() {
         fields.retain(|name, _| !Event::READER_FIELDS.contains(&name.as_str()));
-        if let Some(url @ Value::Null) = fields.get_mut("webUrl") {
-            *url = found["webUrl"].clone();
+        if let (Some(url @ Value::Null), Value::String(linked)) =
+            (fields.get_mut("webUrl"), &found["webUrl"])
+        {
+            *url = linked.as_str().into();
         }
     }
     check_eq!(found, &expected, "{pointer} of {}", event.name)

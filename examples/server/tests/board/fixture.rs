@@ -65,8 +65,7 @@ impl Storage {
     pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
         self.add_endpoint().await;
         let pages = WebUrls::new(|page| Some(format!("https://board.example/{page:?}")));
-        let board = self.board(clock, Language::English).with_web_urls(&pages);
-        let board = Arc::new(board);
+        let board = Arc::new(self.board(clock, Language::English).with_web_urls(&pages));
         ReferenceBoardFixture { host: board.clone().into(), board, storage: self }
     }
 }
