@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::client::{self, Response};
 pub use crate::directory::ServerDirectory;
 
-/// The longest time until a command ends, or a server that was asked to end.
+/// The longest time until a process ends that was asked to end.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The exit status and the output of a process.
@@ -90,8 +90,8 @@ fn kill(process: u32, signal: &str) -> ExitStatus {
         .unwrap()
 }
 
-/// Kills a process that has not ended after `LIMIT`, so that its test fails instead of waiting for ever. The caller keeps the
-/// result until the process has ended.
+/// Kills a process that has not ended after `LIMIT`, so that its test fails instead of waiting. The caller keeps the result
+/// until the process has ended.
 #[must_use]
 pub(crate) fn kill_after_limit(child: &Child) -> Sender<()> {
     let (ended, limit) = mpsc::channel();
@@ -138,9 +138,14 @@ impl Drop for Running {
     }
 }
 
+/// Waits for the end of a process that was asked to end, which kills it after five minutes.
+pub fn wait_for_end(child: Child) -> ExitedProcess {
+    let _limit = kill_after_limit(&child);
+    wait(child)
+}
+
 /// Waits for the end of a process.
 pub fn wait(child: Child) -> ExitedProcess {
-    let _limit = kill_after_limit(&child);
     let output = child.wait_with_output().unwrap();
     ExitedProcess {
         status: output.status.code().unwrap(),

@@ -155,7 +155,7 @@ fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
         let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
         signal(&worker, name);
         server.signal(name);
-        let ended = wait(worker);
+        let ended = wait_for_end(worker);
         assert_eq!(ended.status, 0, "{}", log.join().unwrap());
         let (_, status, log) = server.wait();
         assert!(status.success() && log.contains("server stopped"), "{name}: {log}");

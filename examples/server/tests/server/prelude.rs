@@ -18,6 +18,8 @@ pub use crate::copy::{wait_for_status, wait_until};
 pub use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, endpoint_id, endpoint_secret, reply};
 pub use crate::panel::sign_in;
 pub use crate::postgres::Database;
-pub use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
+pub use crate::program::{
+    ExitedProcess, Server, ServerDirectory, signal, start, wait, wait_for_end,
+};
 pub use crate::program::{run, server_path, wait_for_line};
 pub use crate::receiver::Receiver;
