@@ -83,56 +83,13 @@ macro_rules! impl_into_backend_error {
 /// ```
 ///
 /// # Transactions
-/// The closure of a transaction of diesel returns an error that implements `From<diesel::result::Error>`. Wrap the error:
-///
-/// ```
-/// # mod diesel {
-/// #     pub mod result {
-/// #         #[derive(Debug, thiserror::Error)]
-/// #         #[error("not found")]
-/// #         pub struct Error;
-/// #     }
-/// #     pub struct Connection;
-/// #     impl Connection {
-/// #         pub fn transaction<T, E: From<result::Error>>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
-/// #             run(self)
-/// #         }
-/// #     }
-/// # }
-/// # fn insert_post(_: &mut diesel::Connection) -> Result<i64, diesel::result::Error> { Err(diesel::result::Error) }
-/// use forum_api::host::{BoardError, BoardResult};
-///
-/// struct CommandError(BoardError);
-///
-/// impl From<diesel::result::Error> for CommandError {
-///     fn from(error: diesel::result::Error) -> Self {
-///         Self(BoardError::internal(error))
-///     }
-/// }
-///
-/// impl From<BoardError> for CommandError {
-///     fn from(error: BoardError) -> Self {
-///         Self(error)
-///     }
-/// }
-///
-/// fn create_post(connection: &mut diesel::Connection, body: &str) -> BoardResult<i64> {
-///     let command = |connection: &mut _| -> Result<i64, CommandError> {
-///         if body.trim().is_empty() {
-///             return Err(BoardError::validation("body", "It is empty.").into());
-///         }
-///         Ok(insert_post(connection)?)
-///     };
-///     connection.transaction(command).map_err(|CommandError(error)| error)
-/// }
-/// # assert_eq!(create_post(&mut diesel::Connection, "x").unwrap_err().status(), 500);
-/// # assert_eq!(create_post(&mut diesel::Connection, "").unwrap_err().status(), 422);
-/// ```
+/// The closure of a transaction of diesel returns an error that implements `From<diesel::result::Error>`, such as
+/// `CommandError` of `diesel.rs` ([`guide::existing_boards`](crate::guide::existing_boards)) and of `diesel_async.rs`
+/// ([`guide::stores`](crate::guide::stores)).
 ///
 /// With sea-orm the closure returns a [`BoardError`](crate::host::BoardError) itself, and calls
-/// `map_err(without_values)` of [`sea_orm.rs`](crate::guide::stores) before the `?` of each `DbErr`. Convert
-/// `TransactionError::Transaction(error)` to `error`, and `TransactionError::Connection(error)` to
-/// `without_values(error).into()`.
+/// `map_err(without_values)` of `sea_orm.rs` before the `?` of each `DbErr`. Convert `TransactionError::Transaction(error)` to
+/// `error`, and `TransactionError::Connection(error)` to `without_values(error).into()`.
 pub trait OrInternal<T> {
     /// Wraps the error in a [`BackendError`]. Do not call this method on a [`BoardError`](crate::host::BoardError): the
     /// code of the response would always be `internal_error`. Use `?` without `or_internal` for a `BoardError`:

@@ -40,7 +40,7 @@ pub struct DatabaseError {
     pub routine: Option<String>,
 }
 
-/// SQLSTATE codes and classes of failures after which the same statement can succeed.
+/// SQLSTATE codes and classes of failures after which the same statement, or the transaction that it belongs to, can succeed.
 const TEMPORARY: [&str; 11] = [
     "08",    // connection
     "57",    // timeout of a statement, shutdown
@@ -106,7 +106,7 @@ impl DatabaseError {
         code.starts_with("57P") || code == "25006" || code == "0A000"
     }
 
-    /// Returns whether the same statement can succeed later.
+    /// Returns whether the same statement, or its transaction, can succeed later.
     pub(crate) fn is_temporary(&self) -> bool {
         TEMPORARY.iter().any(|class| self.code.starts_with(class))
     }

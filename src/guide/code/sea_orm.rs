@@ -14,8 +14,8 @@ use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager};
 
 use super::sqlx::{SqlxDriver, pool_options};
 
-/// Returns a connection to Postgres with the options of the pool in `sqlx.rs`; any other connection of sea-orm can be used as
-/// well. A server that cannot be reached is an error of the first statement.
+/// Returns a connection to Postgres with the options of the pool in `sqlx.rs`; any other connection of sea-orm to Postgres can
+/// be used as well. A server that cannot be reached is an error of the first statement.
 pub fn connect(url: &str, size: u32) -> Result<DatabaseConnection, PostgresError> {
     let opened = pool_options().max_connections(size).connect_lazy(url);
     let pool = opened.map_err(super::sqlx::without_values)?;

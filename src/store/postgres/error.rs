@@ -61,9 +61,8 @@ impl PostgresError {
 
     /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
     /// not sent. If the same operation can succeed later, the result has an [`OverloadedError`] as its source, so that the
-    /// response is a 503 with `retry-after` and the client repeats the request. This is so after a failed connection, a time
-    /// limit, a deadlock or a serialization failure, and while the server has no space, memory or connection left or
-    /// accepts no writes.
+    /// response is a 503 with `retry-after` and the client repeats the request: for example after a failed connection, a time
+    /// limit, a deadlock or a serialization failure, and while the server has no space left or accepts no writes.
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {
