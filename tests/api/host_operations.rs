@@ -595,6 +595,10 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
             "the status 200 for GET",
         ),
         (
+            get("/x/links").ok(&links, |links, _: &Caller, (), Json(_): Json<NewLink>| Box::pin(links.count(0)), count),
+            "a body only for POST, PUT and PATCH",
+        ),
+        (
             get("/x/links").tag(Tag::new("webhooks", "Own.")).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
             "a tag other than `webhooks`, which the webhooks have",
         ),

@@ -620,6 +620,19 @@ fn descriptions_list_scopes_errors_and_budgets() {
 }
 
 #[test]
+fn a_description_states_one_default() {
+    for surface in BOTH {
+        // A text in JSON ends at the first quotation mark that is not escaped.
+        let text = document(surface).to_string().replace(r#"\""#, "'");
+        let descriptions = text.split(r#""description":""#).skip(1);
+        for description in descriptions.filter_map(|rest| rest.split('"').next()) {
+            let defaults = description.matches("Default: ").count();
+            assert!(defaults <= 1, "{description}");
+        }
+    }
+}
+
+#[test]
 fn texts_without_a_format_have_no_pattern() {
     for surface in BOTH {
         let text = document(surface).to_string();

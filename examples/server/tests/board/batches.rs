@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use forum_api::test_util::audit_entry;
+use tokio::time::{sleep, timeout};
 
 use crate::board::posts::moderation::PostsOfMember;
 use crate::board::removal::ContentOfMember;
@@ -71,6 +72,20 @@ async fn profiles_are_right_before_the_authors_of_a_hidden_thread_are_recounted(
     assert_eq!(sum_of_stored_counts(&demo).await, AUTHORS);
     let marked: i64 = demo.query_value("SELECT count(*) AS value FROM thread_recount").await;
     assert_eq!(marked, 0);
+
+    // A board looks for changes every five seconds, but does not wait as long between two batches.
+    let deleted = demo.as_member("mod").await.delete(&format!("{posts}/{first}")).await;
+    assert_eq!(deleted.status, 204);
+    let batches = demo.board.run_batches_periodically();
+    let done = async {
+        while sum_of_stored_counts(&demo).await > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        () = batches => unreachable!(),
+        done = timeout(Duration::from_secs(9), done) => done.unwrap(),
+    }
 }
 
 #[tokio::test]

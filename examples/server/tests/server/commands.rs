@@ -333,3 +333,21 @@ fn output_has_colours_at_a_terminal_only() {
         }
     }
 }
+
+/// A page of a list has 500 items.
+#[test]
+fn a_list_of_several_pages_has_each_item_once() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let generate = "generate --members 3 --threads 1100 --posts 1100 --yes";
+    let generated = directory.run_line(generate, "");
+    assert_eq!(generated.status, 0, "{generated:?}");
+    let list = directory.run_line("thread list --limit 1050 --json", "").json();
+    let ids: Vec<i64> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| thread["threadId"].as_str().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(ids.len(), 1_050);
+    assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "{ids:?}");
+}

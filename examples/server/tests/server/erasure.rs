@@ -266,7 +266,8 @@ fn an_erasure_keeps_what_the_audit_log_says_about_the_tokens_of_others() {
     let issued = server.directory.run(&labelled, server.password());
     assert_eq!(issued.status, 0, "{issued:?}");
     server.token("bob");
-    server.run_ok("member erase bob --yes");
+    let erased = server.run_ok("member erase bob bob --yes");
+    assert!(erased.stdout.contains("Erased the member "), "{erased:?}");
     let audit = server.run_ok("audit list --json").json();
     let read = |entry: &Value| entry["details"].as_str().unwrap().to_owned();
     let details: Vec<_> = audit.as_array().unwrap().iter().map(read).collect();

@@ -276,6 +276,11 @@ mod tests {
             ("x".repeat(600) + " tea", "x".repeat(500) + " tea"),
             ("茶".repeat(600), "茶 茶茶 ".repeat(599) + "茶"),
             ("tea ".repeat(30_000), "tea ".repeat(24_999) + "tea"),
+            // As many characters as the index has at most.
+            (
+                "teas ".to_owned() + &"tea ".repeat(30_000),
+                "teas ".to_owned() + &"tea ".repeat(24_998) + "tea",
+            ),
         ] {
             assert_eq!(body_words(&text), words);
         }

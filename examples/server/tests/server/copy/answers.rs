@@ -42,9 +42,17 @@ fn a_copy_answers_like_its_source_and_back() {
     copy_there_and_back(directory, &database);
     assert_catalogs(directory, &database);
     let list = directory.run_line(&format!("audit list --json --database {BACK}"), "").json();
-    let copies =
-        list.as_array().unwrap().iter().filter(|entry| entry["action"] == "database.copied");
-    assert_eq!(copies.count(), 2);
+    let copies: Vec<_> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["action"] == "database.copied")
+        .map(|entry| [&entry["target"], &entry["details"]].map(|text| text.as_str().unwrap()))
+        .collect();
+    let url = database.url();
+    let shown = Regex::new(":[^:@]*@").unwrap().replace(&url, ":***@");
+    let [to_copy, to_back] = [format!("to {shown}"), format!("to {BACK}")];
+    assert_eq!(copies, [[&*shown, &to_back], [SOURCE, &to_copy]]);
 
     let postgres = database.url();
     for surface in ["full", "compact"] {
