@@ -26,6 +26,8 @@ class Case:
     is_write: bool = False
     # Whether the request has the same effect when it is repeated.
     is_repeatable: bool = True
+    # Growth on a board that is ten times as large.
+    growth: float = 2.0
 
 
 def shortened(text: str) -> str:
@@ -115,7 +117,9 @@ def searches(board: Board) -> Iterator[Case]:
     for name, query in queries.items():
         for sort in ("relevance", "newest"):
             path = f"/api/v1/search?q={quote(query)}&sort={sort}&limit=100"
-            yield Case(f"search {name}, {sort}", lambda _, path=path: board.guest.send("GET", path))
+            # Postgres reads more of the index for many different letters: 31, 55 and 72 ms on 1, 10 and 25 boards.
+            growth = 3.0 if name == "198 different Han letters" else 2.0
+            yield Case(f"search {name}, {sort}", lambda _, path=path: board.guest.send("GET", path), growth=growth)
     forums = ",".join(str(forum) for forum in range(1, FORUMS))
     for path in (
         f"/search?q=tea&forum={forums}", "/search?q=a&by=@alice", "/search?q=tea&show=threads&limit=100",
