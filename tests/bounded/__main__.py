@@ -19,7 +19,7 @@ from statistics import fmean, median
 from tempfile import TemporaryDirectory
 
 from .board import Board
-from .cases import Case, Operation, operations, requests
+from .cases import GROWTH_LIMIT, Case, Operation, operations, requests
 from .server import Server
 
 # CPU time in milliseconds that a unit buys, on a machine on which GET /me takes `REFERENCE` with SQLite in a release build.
@@ -172,7 +172,7 @@ class Row:
     large: Measured
     # Error of the time, in milliseconds.
     error: float = 0.0
-    growth: float = 2.0
+    growth: float = GROWTH_LIMIT
 
     def divided_by(self, factor: float) -> "Row":
         """Returns the row with the CPU times of a machine that is faster by this factor."""
@@ -192,6 +192,27 @@ class Row:
         allowed = max(self.growth * small.cpu, small.cpu + GROWTH_FLOOR * large.units)
         if large.cpu > allowed + self.error:
             yield f"{large.cpu:.1f} ms on the large board, and {small.cpu:.1f} ms on the small one"
+
+
+def measure_command(kind: str, pair: tuple[tuple[Board, Operation], ...]) -> Row:
+    """Measures a command on the small and on the large board. Measures one again that takes too long, because another process
+    on the machine can slow its start."""
+
+    def measured() -> Row:
+        small, large = (measure_operation(board, operation) for board, operation in pair)
+        return Row(pair[0][1].name, True, small, large, CLOCK_ERROR if kind == "postgres" else 0.0)
+
+    row = measured()
+    for _ in range(OPERATION_REPEATS):
+        if row.small.unexpected or row.large.unexpected or not any(row.failures()):
+            break
+        for board, operation in pair:
+            if operation.undo is None:
+                return row
+            for arguments in operation.undo:
+                board.server.operate(*arguments)
+        row = measured()
+    return row
 
 
 def measure_boards(program: str, kind: str, directory: Path, reference: Reference) -> list[Row]:
@@ -218,20 +239,7 @@ def measure_boards(program: str, kind: str, directory: Path, reference: Referenc
                 )
             rows.append(row)
         for operation, same in zip(operations(small), operations(large), strict=True):
-            error = CLOCK_ERROR if kind == "postgres" else 0.0
-            measured = measure_operation(small, operation), measure_operation(large, same)
-            row = Row(operation.name, True, *measured, error)
-            # Another process on the machine can slow the start of a command.
-            for _ in range(OPERATION_REPEATS):
-                is_unexpected = any(one.unexpected for one in measured)
-                if operation.undo is None or is_unexpected or not any(row.failures()):
-                    break
-                for board, repeated in ((small, operation), (large, same)):
-                    for arguments in repeated.undo:
-                        board.server.operate(*arguments)
-                measured = measure_operation(small, operation), measure_operation(large, same)
-                row = Row(operation.name, True, *measured, error)
-            rows.append(row)
+            rows.append(measure_command(kind, ((small, operation), (large, same))))
         print(f"{kind}: filled in {filled - began:.0f} s, measured in {time.monotonic() - filled:.0f} s")
     return rows
 
