@@ -61,11 +61,19 @@ impl Backend {
 }
 
 impl Storage {
-    /// Creates a board that writes events with the URLs of pages.
+    /// Creates a board that writes events.
     pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
+        self.fixture_with_pages(clock, &WebUrls::default()).await
+    }
+
+    /// Creates a board that writes events with these URLs.
+    async fn fixture_with_pages(
+        self,
+        clock: Arc<ManualClock>,
+        pages: &WebUrls,
+    ) -> ReferenceBoardFixture {
         self.add_endpoint().await;
-        let pages = WebUrls::new(|page| Some(format!("https://board.example/{page:?}")));
-        let board = Arc::new(self.board(clock, Language::English).with_web_urls(&pages));
+        let board = Arc::new(self.board(clock, Language::English).with_web_urls(pages));
         ReferenceBoardFixture { host: board.clone().into(), board, storage: self }
     }
 }
@@ -76,7 +84,8 @@ impl BoardFactory for Backend {
         &self,
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        self.create_with_settings(clock, &[]).await
+        let pages = WebUrls::new(|page| Some(format!("https://board.example/{page:?}")));
+        Ok(Box::new(self.create_storage().await.fixture_with_pages(clock, &pages).await))
     }
 
     fn unsupported(&self) -> &[Capability] {

@@ -30,8 +30,8 @@ const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
 ];
 
 /// Fields that each board chooses, and the random ids of events and requests.
-const IGNORED: [&str; 8] =
-    ["bodyHtml", "excerpt", "score", "lastSeenAt", "version", "webUrl", "event", "requestId"];
+const IGNORED: [&str; 7] =
+    ["bodyHtml", "excerpt", "score", "lastSeenAt", "version", "event", "requestId"];
 
 /// An id that is never assigned.
 const UNKNOWN_ID: &str = "0";
