@@ -138,7 +138,7 @@ impl Drop for Running {
     }
 }
 
-/// Waits for the end of a process that was asked to end, which kills it after five minutes.
+/// Waits for the end of a process that was asked to end. Kills it after five minutes.
 pub fn wait_for_end(child: Child) -> ExitedProcess {
     let _limit = kill_after_limit(&child);
     wait(child)

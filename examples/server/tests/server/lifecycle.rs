@@ -142,8 +142,8 @@ fn a_connection_without_a_request_is_served_when_the_server_stops() {
 
 #[test]
 fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
-    // Programs that `nohup` starts ignore SIGHUP, and so do their children. A signal with a handler has its default in a
-    // child.
+    // A program that `nohup` starts ignores SIGHUP, and so do its children. A signal with a handler has its default action in
+    // a child.
     let runtime = Runtime::new().unwrap();
     let _handler = runtime.block_on(async { unix::signal(SignalKind::hangup()) }).unwrap();
     for name in ["TERM", "INT", "HUP"] {
