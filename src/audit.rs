@@ -337,6 +337,30 @@ mod tests {
     use super::*;
     use crate::runtime::OsRandom;
 
+    /// Stored entries and filters of hosts have these names.
+    #[test]
+    fn names_of_actions_do_not_change() {
+        let names: Vec<_> = AuditAction::STANDARD.iter().map(AuditAction::as_str).collect();
+        let expected = [
+            "token.issued",
+            "token.revoked",
+            "token.updated",
+            "token.purged",
+            "endpoint.added",
+            "endpoint.updated",
+            "endpoint.secret_rotated",
+            "endpoint.secret_activated",
+            "endpoint.enabled",
+            "endpoint.disabled",
+            "endpoint.removed",
+            "key.replaced",
+            "delivery.redelivered",
+            "delivery.removed",
+            "delivery.purged",
+        ];
+        assert_eq!(names, expected);
+    }
+
     #[test]
     fn names_of_actions_have_at_least_two_words() {
         for action in AuditAction::STANDARD {

@@ -245,8 +245,8 @@ impl Environment {
         self
     }
 
-    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads before it
-    /// calls the board. Default: 0.
+    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads, and of the feed,
+    /// before it calls the board. Default: 0.
     ///
     /// A client that polls sets `since` to the newest time that it has seen, and skips the items that it has. It misses
     /// a change with an earlier time that becomes visible later, for example because its transaction took longer. A

@@ -12,8 +12,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source, or returns 503 if an
-/// [`OverloadedError`] is in the chain of sources.
+/// Error of a store or another backend. The API logs the source. If a call before the command fails, the API returns 503
+/// `internal_error` with `retry-after`: the time of an [`OverloadedError`] in the chain of sources, otherwise 1 s. If the
+/// command fails, it returns 500, or 503 if an [`OverloadedError`] is in the chain.
 ///
 /// `?` converts errors of the supported database drivers ([`IntoBackendError`]). [`OrInternal`] converts all other
 /// errors.
@@ -240,11 +241,12 @@ pub(crate) use {
 /// Error of an operation that the backend did not run, and that the client can repeat. Examples of causes are a full
 /// queue, a locked database, or a connection that could not be opened.
 ///
-/// The API looks for this error in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
-/// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after`
-/// instead of 500. An error type that contains an `OverloadedError` must return it as its source. Do not use
-/// `#[error(transparent)]` of thiserror for it: the API then does not find the `OverloadedError`. The `Idempotency-Key`
-/// of the request stays usable, so a command that returns this error must not have changed anything.
+/// The API looks for this error in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of a
+/// [`BoardError::Internal`](crate::host::BoardError::Internal). If the command fails with it, the API returns 503
+/// `internal_error` with `retry-after` instead of 500. If a call before the command fails, the response is a 503 in any case,
+/// and this error sets its `retry-after`. An error type that contains an `OverloadedError` must return it as its source. Do
+/// not use `#[error(transparent)]` of thiserror for it: the API then does not find the `OverloadedError`. The
+/// `Idempotency-Key` of the request stays usable, so a command that returns this error must not have changed anything.
 ///
 /// The errors of [`sqlite::Database`](crate::store::sqlite::Database) and of the pool of
 /// [`postgres::connect`](crate::store::postgres::tokio_postgres_0_7::connect) contain it where an operation did not run. If a

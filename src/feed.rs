@@ -266,7 +266,7 @@ impl EventFeed {
         let mut bodies = self.store.bodies(&ids).await?;
         let mut items = Vec::with_capacity(chosen.len());
         for FeedEntry { id, topic, .. } in chosen {
-            // An event can be removed meanwhile, with the erasure of a member.
+            // The erasure of a member can remove an event meanwhile.
             let Some(body) = bodies.remove(&id) else {
                 continue;
             };

@@ -95,8 +95,8 @@
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`],
 //! [`ErrorMessages`], [`Language`]), the [`Environment`] that all services of a board share, the error of their builders
 //! ([`BuildError`]), the body of their responses ([`ResponseBody`]), the request extension [`MalformedRequest`], and the
-//! functions [`client_ip`] and [`openapi_document`], and `event_feed` (feature `webhooks`). It re-exports `async_trait` and
-//! [`IpNet`].
+//! functions [`client_ip`], [`mask_secrets`] and [`openapi_document`], and `event_feed` (feature `webhooks`). It re-exports
+//! `async_trait` and [`IpNet`].
 //!
 //! # Features
 //!

@@ -6,7 +6,7 @@ const PREFIXES: [&str; 2] = ["forum_pat_", "whsec_"];
 /// Returns `text` with each token and webhook secret, complete or truncated, replaced by its prefix and an ellipsis.
 ///
 /// ```
-/// let masked = forum_api::mask_secrets("`forum_pat_0123456789abcdEF_x`, whsec_q+/=; forum_pat_y");
+/// let masked = forum_api::mask_secrets("`forum_pat_0123456789abcdEF_x`, whsec_q+/=-x; forum_pat_y");
 /// assert_eq!(masked, "`forum_pat_…`, whsec_…; forum_pat_…");
 /// ```
 pub fn mask_secrets(text: &str) -> String {

@@ -79,8 +79,10 @@ pub(super) async fn find_token(
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
-    let found =
-        load(&lookup, services).await.inspect_err(|_| recorder::record_store_error(STORE))?;
+    let found = load(&lookup, services)
+        .await
+        .inspect_err(|_| recorder::record_store_error(STORE))
+        .map_err(ApiError::before_command)?;
     if found.record.digest != digest {
         tracing::Span::current().record("token", lookup.as_str());
         return Err(AuthFailure::Unknown.into());
@@ -146,7 +148,8 @@ pub(super) async fn resolve_guest(
     services: &Services,
     request: RequestInfo,
 ) -> ApiResult<GuestOrOwner> {
-    let access = services.host.authorizer.guest_access(&request).await?;
+    let access =
+        services.host.authorizer.guest_access(&request).await.map_err(ApiError::before_command)?;
     Ok(GuestOrOwner::guest(access, request))
 }
 
@@ -174,7 +177,12 @@ pub(super) async fn resolve_owner(
     }
     let loaded = match owner_access {
         Some(owner_access) => owner_access(&request),
-        None => services.host.authorizer.member_access(&record.owner, &request).await?,
+        None => services
+            .host
+            .authorizer
+            .member_access(&record.owner, &request)
+            .await
+            .map_err(ApiError::before_command)?,
     };
     let access = loaded.ok_or(ApiError::OwnerUnavailable)?;
     Ok(TokenOwner { member: MemberCaller::new(record.owner, access, request), token })

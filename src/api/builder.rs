@@ -156,9 +156,12 @@ impl ForumApiBuilder {
     /// Builds the service. The first request of the OpenAPI document renders it.
     ///
     /// # Errors
-    /// [`BuildError`] if the environment is missing, or if a setting of the API, an operation, or the
-    /// [`public_origin`](Environment::public_origin), a [`scope`](Environment::scope) or an
-    /// [omitted operation](Environment::omit_operations) of the environment is invalid.
+    /// [`BuildError`] if the environment is missing, or if one of these is invalid:
+    ///
+    /// - a setting of the API, an operation, or a type of [`extra`](Self::extra)
+    /// - of the environment, the [`public_origin`](Environment::public_origin), a [`scope`](Environment::scope), a
+    ///   [topic](Environment::topic), an [omitted operation](Environment::omit_operations) or an
+    ///   [omitted topic](Environment::omit_topics)
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
         let Some(environment) = self.environment else {

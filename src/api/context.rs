@@ -234,3 +234,22 @@ impl RequestIdGenerator {
         RequestId(digits)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::SeededRandom;
+
+    /// The ids begin with the time. The rest differs between services that have received the same number of requests.
+    #[test]
+    fn services_generate_different_ids_at_the_same_time() {
+        let now = Timestamp::from_millis(1_767_225_600_000);
+        let [one, other] = [1, 2].map(|seed| {
+            let ids = RequestIdGenerator::new(&SeededRandom::new(seed));
+            ids.next(now).as_str().to_owned()
+        });
+        let [(time, one), (other_time, other)] = [&one, &other].map(|id| id.split_at(12));
+        assert_eq!(time, other_time);
+        assert_ne!(one, other);
+    }
+}

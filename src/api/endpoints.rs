@@ -223,7 +223,8 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .ok(board, |b, m: &MemberCaller, path, Json(update)| with_complete_totals("updatePoll", b.update_poll(m, path, update)), Poll::updated_example),
         Operation::get("/subscriptions", "listSubscriptions", Scope::SUBSCRIPTIONS_READ).tag(SUBSCRIPTIONS)
             .summary("Lists the caller's subscriptions, newest first.")
-            .notes("Subscriptions to content the caller may no longer see are omitted until access is restored.")
+            .notes("Subscriptions to content the caller may no longer see are omitted until access is restored. A page can have \
+            fewer subscriptions than `limit`, or none, although more follow: `next` is null on the last page only.")
             .ok(board, |b, m: &MemberCaller, (), params| b.list_subscriptions(m, params), || CursorPage::example([Subscription::example()])),
         Operation::post("/subscriptions", "subscribe", Scope::SUBSCRIPTIONS_WRITE).tag(SUBSCRIPTIONS).cost(2)
             .summary("Subscribes to a thread or a forum.")

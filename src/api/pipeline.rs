@@ -340,7 +340,8 @@ impl ApiInner {
             .rate_limits
             .charge(&key, cost, budget, now)
             .await
-            .inspect_err(|_| recorder::record_store_error(STORE))?;
+            .inspect_err(|_| recorder::record_store_error(STORE))
+            .map_err(ApiError::before_command)?;
         recorder::record_charge(label, cost, charge.allowed);
         let units = if charge.allowed { cost } else { 0 };
         *context.charged_units.get_or_insert_default() += units;

@@ -54,7 +54,7 @@ pub struct ApiSettings {
 /// Statements of the OpenAPI document about one board: in its title and its licence, in the chapters Authentication and This
 /// board, and as `maxLength` of the texts in bodies. The library does not enforce the limits.
 ///
-/// The document is rendered when the API is built. A later change of a limit is not part of it.
+/// The document is rendered at the first request for it. A later change of a limit is not part of it.
 ///
 /// ```
 /// use forum_api::{ApiSettings, BoardDescription};

@@ -55,8 +55,8 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of callers without a token.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 503 with
+    /// `retry-after`: the time of an [`OverloadedError`](crate::host::OverloadedError) in the chain of sources, otherwise 1 s.
     async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access>;
 
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
@@ -67,8 +67,8 @@ pub trait Authorizer: Send + Sync + 'static {
     /// call fails, the worker queues the deliveries; if a later call fails, it retries the attempts later.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 503 with
+    /// `retry-after`: the time of an [`OverloadedError`](crate::host::OverloadedError) in the chain of sources, otherwise 1 s.
     async fn member_access(
         &self,
         owner: &UserId,
@@ -76,7 +76,8 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> BackendResult<Option<Access>>;
 
     /// Returns the access of several members, each with the result of [`member_access`](Self::member_access); the map omits
-    /// members without access. The webhook worker calls it with the owners of the endpoints of a batch.
+    /// members without access. The webhook worker calls it with the owners of the endpoints of a batch if there are
+    /// several.
     ///
     /// The default is `None`: the worker then calls `member_access` for each owner. It does the same if this method fails.
     ///
@@ -109,7 +110,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails or the record cannot be decoded. The response is
-    /// a 500, or a 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
+    /// a 503 as for [`guest_access`](Self::guest_access).
     ///
     /// # Examples
     /// A board on SQLite whose tokens are in the library's table:
@@ -254,9 +255,10 @@ impl Access {
         self
     }
 
-    /// Attaches a value of the host, such as the caller's permissions, so that the commands do not load it again.
+    /// Attaches a value of the host, such as the caller's permissions, so that reads do not load it again. A write loads
+    /// permissions in its own transaction.
     ///
-    /// Commands read it with [`Caller::extension`](super::Caller::extension) or
+    /// Methods of the board read it with [`Caller::extension`](super::Caller::extension) or
     /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, extension: T) -> Self {

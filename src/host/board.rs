@@ -122,7 +122,7 @@ pub trait Board: Send + Sync + 'static {
     /// if the board does not implement them.
     ///
     /// # Errors
-    /// [`BoardError::Internal`] only.
+    /// [`BoardError::Internal`] only. The response is a 503 with `retry-after`.
     async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
         let error = match resource {
             ResourceRef::Forum(forum) => {
@@ -428,7 +428,8 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /subscriptions`: lists the member's subscriptions, newest first, without those whose target is hidden.
+    /// `GET /subscriptions`: lists the member's subscriptions, newest first, without those whose target is hidden. A page can
+    /// have fewer items than the limit, or none, although more follow.
     ///
     /// Rules: [subscriptions](crate::conformance::rules::subscriptions).
     ///

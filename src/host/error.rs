@@ -91,8 +91,9 @@ pub enum BoardError {
     /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
-    /// The board's backend failed: 500 `internal_error`, or 503 if an [`OverloadedError`] is in the chain of sources. The
-    /// library logs the source of a 500. It never sends the source to the client.
+    /// The board's backend failed: 500 `internal_error`, or 503 if an [`OverloadedError`] is in the chain of sources. An error
+    /// of [`containing_forum`](super::Board::containing_forum) or [`exists`](super::Board::exists) is always a 503. The library
+    /// logs the source and never sends it to the client.
     #[error("{0}")]
     Internal(#[source] BoxError),
 }
@@ -202,8 +203,8 @@ impl BoardError {
         }
     }
 
-    /// Returns the status of the response: 503 if the backend is overloaded, otherwise the status of the
-    /// [code](Self::code).
+    /// Returns the status of the response to a command with this error: 503 if the backend is overloaded, otherwise the
+    /// status of the [code](Self::code).
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Internal(source) if OverloadedError::cause_of(&**source).is_some() => {

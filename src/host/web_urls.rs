@@ -106,3 +106,16 @@ linked! {
         SearchHitKind::Thread => WebPage::Thread(&hit.thread_id),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_has_the_page_of_its_kind() {
+        let mut hit = SearchHit::example();
+        assert_eq!(hit.web_page(), WebPage::Post(&hit.thread_id, &hit.post_id));
+        hit.kind = SearchHitKind::Thread;
+        assert_eq!(hit.web_page(), WebPage::Thread(&hit.thread_id));
+    }
+}

@@ -5,7 +5,6 @@ use serde_json::value::RawValue;
 
 use super::argument_list::{Argument, Arguments, Text};
 use super::schema::DEFINITIONS;
-use crate::model::json_text;
 use crate::operation::extract::value::has_too_many_values;
 
 /// Number of nested lists and objects in which strings are replaced. A schema that refers to itself has no bound.
@@ -31,7 +30,7 @@ impl<'a> Writer<'a> {
             if index > 0 {
                 self.json.push(',');
             }
-            json_text::quote(name, self.json);
+            self.json.push_str(&Value::from(&**name).to_string());
             self.json.push(':');
             let schema = properties.and_then(|properties| properties.get(&**name));
             self.write_value(value, schema, depth);

@@ -7,8 +7,6 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::model::json_text;
-
 /// Text of the error of a string with half of a surrogate pair.
 pub(super) const HALF_PAIR: &str = "the message has half of a surrogate pair in a text";
 
@@ -118,16 +116,17 @@ fn begin_response(id: &str, name: &str) -> String {
 pub(super) fn tool_result(id: &RawValue, body: &[u8], is_error: bool, more: &str) -> Bytes {
     let body = str::from_utf8(body).ok().filter(|json| !json.is_empty()).unwrap_or("{}");
     // The text contains the body with escapes: a tenth more than the body.
-    let mut response = String::with_capacity(body.len() * 2 + body.len() / 8 + 256);
-    response.push_str(&begin_response(id.get(), "result"));
-    response.push_str(r#"{"content":[{"type":"text","text":"#);
-    json_text::quote(body, &mut response);
-    response.push_str("}]");
+    let mut response = Vec::with_capacity(body.len() * 2 + body.len() / 8 + 256);
+    response.extend_from_slice(begin_response(id.get(), "result").as_bytes());
+    response.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+    // Writing to memory cannot fail.
+    let _ = serde_json::to_writer(&mut response, body);
+    response.extend_from_slice(b"}]");
     if body.starts_with('{') {
-        response.push_str(r#","structuredContent":"#);
-        response.push_str(body);
+        response.extend_from_slice(br#","structuredContent":"#);
+        response.extend_from_slice(body.as_bytes());
     }
-    response.push_str(&format!(r#","isError":{is_error}{more}}}}}"#));
+    response.extend_from_slice(format!(r#","isError":{is_error}{more}}}}}"#).as_bytes());
     // A slow client can keep the response for long.
     response.shrink_to_fit();
     response.into()

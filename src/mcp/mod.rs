@@ -1,8 +1,9 @@
 //! The operations of the API as tools of the [Model Context Protocol] (feature `mcp`), for language models.
 //!
 //! [`McpServer`] is a [`tower_service::Service`] like the API. Its tools are the operations of a [`ForumApi`], with those of
-//! the host. A call of a tool is one request to the API: it passes the same pipeline, is charged the same units and has a
-//! request id of its own. The chapter [`guide::mcp`](crate::guide::mcp) describes tools, results and costs.
+//! the host. A call of a tool is one request to the API: it passes the same pipeline and has a request id of its own. It is
+//! charged the same units, but at least 2 if the message is longer than 64 KiB or has no known length. The chapter
+//! [`guide::mcp`](crate::guide::mcp) describes tools, results and costs.
 //!
 //! ```
 //! use forum_api::mcp::McpServer;

@@ -99,21 +99,30 @@ pub fn describe() {
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
+    use super::{ALL, Unit};
 
     #[test]
     fn the_guide_lists_all_metrics() {
         let guide = include_str!("../guide/observability.md");
-        for metric in ALL {
+        let rows = guide.lines().filter(|line| line.starts_with("| `forum_api_"));
+        let expected = ALL.iter().map(|metric| {
             let labels: Vec<_> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-            let row = format!(
+            format!(
                 "| `{}` | {} | {} | {} |",
                 metric.name,
                 format!("{:?}", metric.kind).to_lowercase(),
                 labels.join(", "),
                 metric.description
-            );
-            assert!(guide.contains(&row), "{row}");
+            )
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_name_of_a_metric_states_whether_its_unit_is_seconds() {
+        for metric in ALL {
+            let unit = if metric.name.ends_with("_seconds") { Unit::Seconds } else { Unit::Count };
+            assert_eq!(metric.unit, unit, "{}", metric.name);
         }
     }
 }

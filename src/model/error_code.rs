@@ -42,7 +42,7 @@ macro_rules! codes {
         impl ErrorCode {
             const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// Returns the status of responses with this code. An `internal_error` of an overloaded backend has the status
+            /// Returns the status of responses with this code. An `internal_error` of a request that was not run has the status
             /// 503 instead.
             pub const fn status(self) -> StatusCode {
                 match self { $(Self::$name => StatusCode::$status,)+ }
@@ -56,7 +56,7 @@ macro_rules! codes {
             /// Returns the meaning of a response with this code and `status`.
             pub(crate) const fn meaning(self, status: StatusCode) -> &'static str {
                 match (self, status) {
-                    (Self::InternalError, StatusCode::SERVICE_UNAVAILABLE) => OVERLOADED,
+                    (Self::InternalError, StatusCode::SERVICE_UNAVAILABLE) => NOT_RUN,
                     $((Self::$name, _) => $meaning,)+
                 }
             }
@@ -69,7 +69,7 @@ macro_rules! codes {
     };
 }
 
-const OVERLOADED: &str = "The board was overloaded and did not run the request. Wait `retry-after` seconds, then try again.";
+const NOT_RUN: &str = "The board did not run the request, for example because it was overloaded. Wait `retry-after` seconds, then try again.";
 
 codes! {
     BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A part of the request is missing or invalid: a query parameter, a header, the body or one of its fields."

@@ -8,38 +8,49 @@ use serde::de::{self, Unexpected};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected(&'static str);
 
-#[rustfmt::skip]
-impl Expected {
-    pub(crate) const BOOLEAN: Self = Self("true or false");
-    pub(crate) const CHANGE: Self = Self("at least one change");
-    pub(crate) const COMPLETE_BODY: Self = Self("a complete body");
-    pub(crate) const COMPLETE_BODY_IN_TIME: Self = Self("a complete body before the request timeout");
-    pub(crate) const CURSOR: Self = Self("a cursor returned by this list");
-    pub(crate) const DATE_RANGE: Self = Self("24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01");
-    pub(crate) const EVENT: Self = Self("an event that the board still keeps");
-    pub(crate) const FEWER_PARTS: Self = Self("a body in larger chunks: at most 4,096, and one more for each 256 bytes");
-    pub(crate) const FEWER_VALUES: Self = Self("at most 10,000 JSON values");
-    pub(crate) const FORUM_IDS: Self = Self("comma-separated forum ids");
-    pub(crate) const IDEMPOTENCY_KEY: Self = Self("1 to 64 visible ASCII characters");
-    pub(crate) const JSON: Self = Self("a request body in JSON");
-    pub(crate) const JSON_TYPE: Self = Self("application/json");
-    pub(crate) const LIMIT: Self = Self("1 to 100");
-    pub(crate) const LIST: Self = Self("a list");
-    pub(crate) const NO_CONDITION: Self = Self("a request without this header; the condition of a PATCH is expectedVersion");
-    pub(crate) const NOT_WITH_AFTER: Self = Self("a request without after");
-    pub(crate) const NUMBER: Self = Self("a number");
-    pub(crate) const NUMBER_IN_BOUNDS: Self = Self("a number within the bounds of the field");
-    pub(crate) const OBJECT: Self = Self("an object");
-    pub(crate) const PERCENT_ENCODING: Self = Self("percent-encoded UTF-8");
-    pub(crate) const SEARCH_QUERY: Self = Self("1 to 200 characters with at least one word to search for, and at most 32 words");
-    pub(crate) const SMALLER_BODY: Self = Self("a smaller body");
-    pub(crate) const TEXT: Self = Self("text");
-    pub(crate) const TEXT_WITHOUT_NUL_OR_BOM: Self = Self("text without U+0000 or a byte-order mark");
-    pub(crate) const TIMESTAMP: Self = Self("an RFC 3339 time, for example 2026-01-31T12:00:00Z");
-    pub(crate) const TOPICS: Self = Self("* or topics of the board, separated by commas");
-    pub(crate) const USER_REF: Self = Self("a userId or @username");
-    pub(crate) const WHOLE_NUMBER: Self = Self("a whole number");
-    pub(crate) const WHOLE_SURROGATE_PAIRS: Self = Self("texts without half of a surrogate pair");
+/// Declares a constant for each phrase, and a list of all for tests.
+macro_rules! phrases {
+    ($($name:ident $phrase:literal)+) => {
+        impl Expected {
+            $(pub(crate) const $name: Self = Self($phrase);)+
+
+            #[cfg(test)]
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+        }
+    };
+}
+
+phrases! {
+    BOOLEAN "true or false"
+    CHANGE "at least one change"
+    COMPLETE_BODY "a complete body"
+    COMPLETE_BODY_IN_TIME "a complete body before the request timeout"
+    CURSOR "a cursor returned by this list"
+    DATE_RANGE "24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"
+    EVENT "an event that the board still keeps"
+    FEWER_PARTS "a body in larger chunks: at most 4,096, and one more for each 256 bytes"
+    FEWER_VALUES "at most 10,000 JSON values"
+    FORUM_IDS "comma-separated forum ids"
+    IDEMPOTENCY_KEY "1 to 64 visible ASCII characters"
+    JSON "a request body in JSON"
+    JSON_TYPE "application/json"
+    LIMIT "1 to 100"
+    LIST "a list"
+    NO_CONDITION "a request without this header; the condition of a PATCH is expectedVersion"
+    NOT_WITH_AFTER "a request without after"
+    NUMBER "a number"
+    NUMBER_IN_BOUNDS "a number within the bounds of the field"
+    OBJECT "an object"
+    PERCENT_ENCODING "percent-encoded UTF-8"
+    SEARCH_QUERY "1 to 200 characters with at least one word to search for, and at most 32 words"
+    SMALLER_BODY "a smaller body"
+    TEXT "text"
+    TEXT_WITHOUT_NUL_OR_BOM "text without U+0000 or a byte-order mark"
+    TIMESTAMP "an RFC 3339 time, for example 2026-01-31T12:00:00Z"
+    TOPICS "* or topics of the board, separated by commas"
+    USER_REF "a userId or @username"
+    WHOLE_NUMBER "a whole number"
+    WHOLE_SURROGATE_PAIRS "texts without half of a surrogate pair"
 }
 
 impl Expected {

@@ -1,6 +1,6 @@
 //! Parameters of a list: filters, limit and position.
 
-use super::{InvalidPageKeyError, Page, PageKey, PageLimit, json_text};
+use super::{InvalidPageKeyError, Page, PageKey, PageLimit, json_size};
 
 /// Query parameters of a list: the filters `F`, the number of items and the position. `F` is `()` for a list of a host
 /// without filters.
@@ -94,9 +94,9 @@ impl<F> List<F> {
     /// ```
     pub fn json_size(&self, text: &str) -> usize {
         match self.form {
-            PageForm::Body => json_text::escaped_size(text.as_bytes()),
+            PageForm::Body => json_size::string_size(text),
             #[cfg(feature = "mcp")]
-            PageForm::ToolResult => json_text::twice_escaped_size(text.as_bytes()),
+            PageForm::ToolResult => json_size::contained_string_size(text),
         }
     }
 

@@ -38,7 +38,7 @@ mod extra;
 pub(crate) mod field_update;
 mod forum;
 mod id;
-pub(crate) mod json_text;
+mod json_size;
 mod list;
 mod me;
 mod member;

@@ -4,15 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::serde_helpers::{first_paragraph, remove_examples};
-use super::{
-    Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp, json_text,
-};
+use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp};
 
 /// A post of a thread: the first post, or a reply.
 ///
 /// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return
-/// both formats. The board must sanitise `body_html`, because the library sends it unchanged. Only the serializers of
-/// `serde_json` can write a post.
+/// both formats. The board must sanitise `body_html`, because the library sends it unchanged.
 ///
 /// # Places of deleted posts
 /// A board of trees can return a deleted reply to every caller who sees its thread, so that other replies keep the post
@@ -224,9 +221,7 @@ struct PostJson<'a> {
     created_at: Timestamp,
     edited_at: Option<Timestamp>,
     edited_by: Option<&'a Author>,
-    #[serde(serialize_with = "json_text::serialize")]
     body: Option<&'a str>,
-    #[serde(serialize_with = "json_text::serialize")]
     body_html: Option<&'a str>,
     can_edit: bool,
     can_delete: bool,

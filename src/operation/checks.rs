@@ -43,7 +43,10 @@ pub(crate) async fn require_visible(
         ResourceRef::Global | ResourceRef::Member(_) => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
         resource => {
-            let forum = board.containing_forum(&caller.to_caller(), resource).await?;
+            let forum = board
+                .containing_forum(&caller.to_caller(), resource)
+                .await
+                .map_err(ApiError::before_command)?;
             can_see(caller.access(), &forum, operation_id)
         }
     };
@@ -62,7 +65,17 @@ pub(crate) async fn require_exists(
         ResourceRef::Forum(_) => !caller.access().visible_forums.has_unknown_ids(),
         _ => true,
     };
-    let exists = is_known || board.exists(&caller.to_caller(), resource).await?;
+    if is_known { Ok(()) } else { require_found(board, caller, resource).await }
+}
+
+/// Checks that the board finds a resource.
+async fn require_found(
+    board: &dyn Board,
+    caller: &impl AdmittedCaller,
+    resource: ResourceRef<'_>,
+) -> ApiResult<()> {
+    let exists =
+        board.exists(&caller.to_caller(), resource).await.map_err(ApiError::before_command)?;
     if exists { Ok(()) } else { Err(ApiError::NotFound) }
 }
 
@@ -76,9 +89,8 @@ pub(crate) async fn require_replay_visible(
     resource: ResourceRef<'_>,
     stored: &ResourceIds,
 ) -> ApiResult<()> {
-    let is_member = matches!(resource, ResourceRef::Member(_));
-    if is_member && !board.exists(&caller.to_caller(), resource).await? {
-        return Err(ApiError::NotFound);
+    if matches!(resource, ResourceRef::Member(_)) {
+        require_found(board, caller, resource).await?;
     }
     let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
     if !stored.forum_id.as_ref().is_none_or(sees) {
@@ -96,6 +108,6 @@ pub(crate) async fn require_replay_visible(
         Ok(forum) if sees(&forum) => Ok(()),
         Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
         Err(BoardError::NotImplemented) => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(ApiError::before_command(error)),
     }
 }

@@ -16,6 +16,9 @@ use crate::scope::Scope;
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
 const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Value of `retry-after` if a call before the command failed without a time.
+const NOT_RUN_RETRY_AFTER: Duration = Duration::from_secs(1);
+
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
@@ -36,8 +39,8 @@ pub(crate) enum ApiError {
     /// The board is offline. Holds the time until it is expected to be online.
     BoardOffline(Option<Duration>),
     Internal(#[source] BoxError),
-    /// The backend did not run the operation. Holds the time to wait before a retry.
-    Overloaded(#[source] BoxError, Duration),
+    /// The command was not run: a call before it failed, or the backend refused it. Holds the time to wait before a retry.
+    NotRun(#[source] BoxError, Duration),
     /// An error of the board.
     Board(ErrorCode, Rejection),
     /// A request with the same idempotency key is in progress.
@@ -77,21 +80,29 @@ impl ApiError {
     pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         match OverloadedError::cause_of(&*source) {
-            Some(overloaded) => Self::Overloaded(source, overloaded.retry_after),
+            Some(overloaded) => Self::NotRun(source, overloaded.retry_after),
             None => Self::Internal(source),
+        }
+    }
+
+    /// Converts the error of a call before the command. A failure of the backend becomes [`NotRun`](Self::NotRun).
+    pub(crate) fn before_command(error: impl Into<BoardError>) -> Self {
+        match error.into().into() {
+            Self::Internal(source) => Self::NotRun(source, NOT_RUN_RETRY_AFTER),
+            error => error,
         }
     }
 
     pub(crate) fn status(&self, code: ErrorCode) -> StatusCode {
         match self {
-            Self::Overloaded(..) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NotRun(..) => StatusCode::SERVICE_UNAVAILABLE,
             _ => code.status(),
         }
     }
 
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::RateLimited(after) | Self::Overloaded(_, after) => Some(*after),
+            Self::RateLimited(after) | Self::NotRun(_, after) => Some(*after),
             Self::BoardOffline(after) => *after,
             Self::Board(_, rejection) => rejection.retry_after,
             Self::KeyInProgress => Some(IN_PROGRESS_RETRY_AFTER),
@@ -104,7 +115,7 @@ impl ApiError {
         match self {
             Self::BadRequest(error) => valid_reason(error.reason.as_deref()?),
             Self::Board(_, rejection) => valid_reason(rejection.reason.as_deref()?),
-            Self::Overloaded(..) => Some(error_reason::NOT_RUN),
+            Self::NotRun(..) => Some(error_reason::NOT_RUN),
             Self::KeyInProgress => Some(error_reason::KEY_IN_PROGRESS),
             Self::KeyOutcomeUnknown => Some(error_reason::OUTCOME_UNKNOWN),
             Self::KeyReused => Some(error_reason::KEY_REUSED),
@@ -140,7 +151,7 @@ impl ApiError {
             Self::RateLimited(_) => (ErrorCode::RateLimited, text::RATE_LIMITED),
             Self::NotImplemented => (ErrorCode::NotImplemented, text::NOT_IMPLEMENTED),
             Self::BoardOffline(_) => (ErrorCode::BoardOffline, text::BOARD_OFFLINE),
-            Self::Internal(_) | Self::Overloaded(..) => {
+            Self::Internal(_) | Self::NotRun(..) => {
                 (ErrorCode::InternalError, text::INTERNAL_ERROR)
             }
             Self::KeyInProgress => (ErrorCode::Conflict, text::IN_PROGRESS),
@@ -151,6 +162,7 @@ impl ApiError {
     }
 }
 
+/// Converts the error of a panic. [`before_command`](ApiError::before_command) converts errors of calls before the command.
 impl From<BackendError> for ApiError {
     fn from(error: BackendError) -> Self {
         Self::internal(error.into_inner())

@@ -144,3 +144,46 @@ const GERMAN: &[(&str, &str)] = &[
     ("exactly one", "genau einer"),
     ("shorter arguments", "kürzere Argumente"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_text_has_a_translation_of_its_own() {
+        let texts: BTreeSet<_> = ErrorMessages::texts().collect();
+        let translations: BTreeSet<_> = GERMAN.iter().map(|(_, german)| *german).collect();
+        assert_eq!((texts.len(), translations.len()), (GERMAN.len(), GERMAN.len()));
+        assert!(texts.is_disjoint(&translations));
+        let phrases = Expected::ALL.iter().copied().map(Expected::as_str);
+        let untranslated: Vec<_> = phrases.filter(|phrase| !texts.contains(phrase)).collect();
+        assert_eq!(untranslated, [Expected::JSON_TYPE.as_str()]);
+    }
+
+    /// Two translations that are exchanged are complete and distinct as well.
+    #[test]
+    fn a_translation_has_the_words_of_its_text() {
+        for (english, german) in [
+            ("number", "Zahl"),
+            ("whole number", "ganze Zahl"),
+            ("bounds", "Grenzen"),
+            ("object", "Objekt"),
+            ("cursor", "Cursor"),
+            ("event", "Ereignis"),
+            ("comma", "Komma"),
+            ("characters", "Zeichen"),
+            ("JSON", "JSON"),
+            ("true or false", "true oder false"),
+            ("token", "Token"),
+            ("scope", "Scope"),
+            ("Idempotency-Key", "Idempotency-Key"),
+        ] {
+            for (text, translation) in GERMAN {
+                let has_both = (text.contains(english), translation.contains(german));
+                assert_eq!(has_both.0, has_both.1, "{text}: {translation}");
+            }
+        }
+    }
+}

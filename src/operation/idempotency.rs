@@ -78,7 +78,7 @@ pub(crate) async fn begin(
 ) -> ApiResult<BeginOutcome> {
     let now = services.environment.clock.now();
     let outcome = services.stores.idempotency.begin(request, now).await;
-    Ok(outcome.inspect_err(|_| recorder::record_store_error(STORE))?)
+    outcome.inspect_err(|_| recorder::record_store_error(STORE)).map_err(ApiError::before_command)
 }
 
 /// Records the outcome of a request that holds a reservation. If the store fails, logs the failure, and repeats the call

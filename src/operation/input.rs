@@ -17,6 +17,7 @@ use super::extract::value::InputValue;
 use super::field_names::field_names;
 use super::null_fields;
 use super::pagination::{self, AFTER};
+use crate::http_util::percent_decode;
 use crate::model::{BodyExtra, CursorScope, List, PageForm, PageLimit, UserId};
 use crate::scope::Scope;
 
@@ -179,8 +180,10 @@ pub(crate) struct DecodeContext<'a> {
 impl DecodeContext<'_> {
     /// Returns the scope of the cursors of the requested list.
     pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> ApiResult<CursorScope> {
-        let path = self.head.uri.path();
-        CursorScope::new(path, self.owner, filters).map_err(ApiError::internal)
+        // A client can encode the same path in several ways.
+        let encoded = self.head.uri.path();
+        let path = percent_decode(encoded).unwrap_or_else(|| encoded.into());
+        CursorScope::new(&path, self.owner, filters).map_err(ApiError::internal)
     }
 }
 
@@ -347,7 +350,7 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             F::json_schema(generator)
         };
         let mut limit = PageLimit::json_schema(generator);
-        let description = "Number of items per page, 1 to 100. Default: 20.";
+        let description = "Number of items per page, 1 to 100. Default: `20`.";
         limit.insert("description".into(), description.into());
         let mut has_reserved_filter = false;
         let properties = schema.ensure_object().entry("properties");

@@ -6,7 +6,7 @@ use super::extra::ExtraTypes;
 use super::response::ApiResponse;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
-use crate::host::{Host, RequestId};
+use crate::host::{Host, OverloadedError, RequestId};
 use crate::scope::Scopes;
 use crate::store::Stores;
 
@@ -32,11 +32,11 @@ impl Services {
 fn log_error(error: &ApiError, id: RequestId) {
     let request_id = id.as_str();
     match error {
-        ApiError::Internal(source) => {
-            tracing::error!(request_id, error = %ErrorChain(&**source), "internal error");
-        }
-        ApiError::Overloaded(source, _) => {
+        ApiError::NotRun(source, _) if OverloadedError::cause_of(&**source).is_some() => {
             tracing::warn!(request_id, error = %ErrorChain(&**source), "backend overloaded");
+        }
+        ApiError::Internal(source) | ApiError::NotRun(source, _) => {
+            tracing::error!(request_id, error = %ErrorChain(&**source), "internal error");
         }
         ApiError::Unauthenticated(reason) => {
             tracing::warn!(request_id, ?reason, "unauthenticated");

@@ -138,6 +138,7 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
         ("/threads/open-2/posts?", &posts, &alice, false),
         ("/threads/open-1/posts?since=2026-01-01T00:00:00Z&", &posts, &alice, false),
         ("/forums/open/threads?", &threads, &bob, true),
+        ("/forums/%6Fpen/threads?", &threads, &bob, true),
         ("/forums/members/threads?", &threads, &alice, false),
         ("/messages?", &inbox, &alice, true),
         ("/messages?folder=inbox&", &inbox, &alice, true),

@@ -146,7 +146,9 @@ async fn the_condition_of_a_change_is_refused_and_that_of_a_read_is_ignored() {
             }
             assert_eq!(outcome(&response), (400, Some("bad_request")), "{row:?}");
             assert_eq!(response.header("x-error-field"), Some(header), "{row:?}");
-            assert!(message(&response).starts_with(&format!("{header}: expected ")), "{row:?}");
+            let expected =
+                "a request without this header; the condition of a PATCH is expectedVersion";
+            assert_eq!(message(&response), format!("{header}: expected {expected}"), "{row:?}");
         }
     }
     let writes =

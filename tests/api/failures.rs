@@ -1,8 +1,10 @@
-//! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
+//! Failures of hosts and stores. The response is a 500, or a 503 if nothing was run, without details. The log has the cause,
+//! and the next request succeeds.
 
 use std::io;
 
-use forum_api::host::BackendError;
+use forum_api::host::{Access, BackendError, RequestInfo, VisibleForums};
+use forum_api::model::{List, Member, Page, Thread, ThreadFilter, UserRef};
 use thiserror::Error;
 use tokio::time::sleep;
 
@@ -86,7 +88,7 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
         for row in ROWS {
             server.board.set_mode(mode.clone());
             let response = server.send(&Request::of(row).bearer(&alice)).await;
-            assert_eq!(outcome(&response), (503, Some("internal_error")), "{row:?}");
+            assert_eq!(outcome(&response), NOT_RUN, "{row:?}");
             assert_eq!(response.header("retry-after"), Some("7"));
             assert!(log::of(&response).contains("backend overloaded"));
         }
@@ -120,32 +122,124 @@ async fn a_key_is_released_when_its_store_responds_again() {
     assert_eq!((again.status, replayed), (201, None));
 }
 
-/// Creates pairs of servers. In the second server of a pair, the calls of `store` fail, panic or hang.
-fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
-    let failures: [fn() -> Intervention; 3] =
-        [|| Intervention::Fail, || Intervention::Panic, || Intervention::Hang];
-    let servers = move |failure| Server::with_failing_store(short_timeout(), store, failure);
-    failures.into_iter().map(servers)
+type MakeError = fn() -> BoardError;
+
+/// A board with the default of `exists`, whose reads fail.
+struct FailingReads(MakeError);
+
+#[async_trait]
+impl Board for FailingReads {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::PathNotFound)
+    }
+
+    async fn list_threads(
+        &self,
+        _: &Caller,
+        _: ForumId,
+        _: List<ThreadFilter>,
+    ) -> BoardResult<Page<Thread>> {
+        Err((self.0)())
+    }
+
+    async fn get_member(&self, _: &Caller, _: UserRef) -> BoardResult<Member> {
+        Err((self.0)())
+    }
+}
+
+#[tokio::test]
+async fn a_resource_exists_unless_its_read_fails() {
+    let request = RequestInfo::background(fixtures::time());
+    let caller = Caller::guest(Access::new(VisibleForums::all()), request);
+    let forum = ForumId::parse("open").unwrap();
+    let member = UserRef::parse("bob").unwrap();
+    let cases: [(MakeError, Option<bool>); 3] = [
+        (|| BoardError::PathNotFound, Some(false)),
+        (|| BoardError::NotImplemented, Some(true)),
+        (|| BoardError::internal("the disk is full"), None),
+    ];
+    for resource in [ResourceRef::Forum(&forum), ResourceRef::Member(&member)] {
+        for (error, expected) in cases {
+            let found = FailingReads(error).exists(&caller, resource).await;
+            match expected {
+                Some(exists) => assert_eq!(found.unwrap(), exists, "{resource:?}"),
+                None => assert!(matches!(found, Err(BoardError::Internal(_))), "{resource:?}"),
+            }
+        }
+    }
+}
+
+/// A thread in the path is looked up first. A replay also looks up what the first run created, and, if the path names a
+/// member, the member.
+#[tokio::test]
+async fn a_failing_look_up_before_the_command_is_a_503() {
+    let (server, alice) = Server::with_alice().await;
+    let rating = Request::post("/members/bob/reputation", r#"{"points":1,"comment":"x"}"#);
+    let thread = Request::post("/forums/open/threads", r#"{"title":"Tea","body":"Green?"}"#);
+    let [reply, rating, thread] = [reply(), rating, thread].map(|request| request.bearer(&alice));
+    let [first, rating] = [reply.clone().key("reply"), rating.key("rating")];
+    let thread = thread.key("thread");
+    for request in [&first, &rating, &thread] {
+        server.expect(request.clone(), (201, None)).await;
+    }
+    for (method, request) in [
+        ("guest_access", Request::get("/forums")),
+        ("member_access", Request::get("/forums").bearer(&alice)),
+        ("containing_forum", reply.key("other")),
+        ("containing_forum", first),
+        ("containing_forum", thread),
+        ("exists", rating),
+    ] {
+        server.board.set_mode(FailureMode::LookUp(method));
+        assert_outcome(&server.send(&request).await, NOT_RUN);
+        server.board.set_mode(FailureMode::None);
+        let again = server.send(&request).await;
+        assert!(again.status < 300, "{method} {again:?}");
+    }
+}
+
+/// Creates pairs of servers. In the second server of a pair, the calls of `store` fail, panic or hang. Returns the expected
+/// outcome with each pair.
+fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server, Outcome)> {
+    let failures: [(fn() -> Intervention, _); 3] = [
+        (|| Intervention::Fail, NOT_RUN),
+        (|| Intervention::Panic, INTERNAL_ERROR),
+        (|| Intervention::Hang, INTERNAL_ERROR),
+    ];
+    failures.into_iter().map(move |(failure, expected)| {
+        let (sound, failing) = Server::with_failing_store(short_timeout(), store, failure);
+        (sound, failing, expected)
+    })
+}
+
+/// Asserts the status, the code and a log line of an error. Only the 503 has `retry-after` and the reason `not_run`.
+#[track_caller]
+fn assert_outcome(response: &TestResponse, expected: Outcome) {
+    assert_eq!(outcome(response), expected, "{response:?}");
+    let is_not_run = expected == NOT_RUN;
+    assert_eq!(response.header("retry-after"), is_not_run.then_some("1"));
+    assert_eq!(response.header("x-error-reason"), is_not_run.then_some("not_run"));
+    assert!(log::of(response).contains("ERROR"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
-    for (sound, failing) in with_failing("tokens.") {
+async fn without_the_store_of_tokens_guests_are_served_and_tokens_are_not() {
+    for (sound, failing, expected) in with_failing("tokens.") {
         let alice = sound.token("alice").await;
         failing.expect(Request::get("/forums"), (200, None)).await;
         let response = failing.send(&Request::get("/forums").bearer(&alice)).await;
-        assert_eq!(outcome(&response), INTERNAL_ERROR);
+        assert_outcome(&response, expected);
         assert!(response.header("x-ratelimit-limit").is_some());
         assert_eq!(failing.board.calls().len(), 1);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_store_of_rate_limits_every_request_is_a_500() {
-    for (_, failing) in with_failing("rate_limits.") {
+async fn without_the_store_of_rate_limits_every_request_fails() {
+    for (_, failing, expected) in with_failing("rate_limits.") {
         for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
             let response = failing.send(&Request::get(path)).await;
-            assert_eq!(outcome(&response), INTERNAL_ERROR, "{path}");
+            assert_outcome(&response, expected);
             assert_eq!(number(&response, "x-ratelimit-limit"), 1_000_000);
         }
         assert!(failing.board.calls().is_empty());
@@ -154,10 +248,10 @@ async fn without_the_store_of_rate_limits_every_request_is_a_500() {
 
 #[tokio::test(start_paused = true)]
 async fn without_the_store_of_idempotency_keys_requests_with_a_key_are_not_executed() {
-    for (sound, failing) in with_failing("idempotency.") {
+    for (sound, failing, expected) in with_failing("idempotency.") {
         let request = reply().bearer(&sound.token("alice").await);
         let keyed = request.clone().key("k");
-        failing.expect(keyed, INTERNAL_ERROR).await;
+        assert_outcome(&failing.send(&keyed).await, expected);
         assert!(failing.board.calls().is_empty());
         failing.expect(request, (201, None)).await;
     }

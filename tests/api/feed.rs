@@ -328,6 +328,30 @@ async fn the_feed_passes_the_pipeline() {
     assert_eq!(head.header("etag"), Some(tag));
 }
 
+/// A client reads the events of all topics with one type.
+#[tokio::test]
+async fn the_type_of_an_event_describes_the_data_of_each_topic() {
+    let document = Feed::new().server.api.openapi();
+    let operation = &document["paths"]["/x/events"]["get"];
+    let content = &operation["responses"]["200"]["content"]["application/json"];
+    let page = resolve_ref(&document, &content["schema"]);
+    let event = &page["properties"]["items"]["items"];
+    let data = &resolve_ref(&document, event)["properties"]["data"];
+    let described = resolve_ref(&document, data)["properties"].as_object().unwrap();
+    let webhooks = document["webhooks"].as_object().unwrap().iter();
+    for (topic, webhook) in webhooks.filter(|(topic, _)| *topic != "ping") {
+        let content = &webhook["post"]["requestBody"]["content"]["application/json"];
+        let mut stored = content["example"].clone();
+        stored.as_object_mut().unwrap().remove("delivery").unwrap();
+        for name in stored["data"].as_object().unwrap().keys() {
+            assert!(described.contains_key(name), "{topic}: {name}");
+        }
+        // The data of a topic can lack fields that the type of all topics has.
+        let checked = schema::check_request(&document, event, &stored);
+        checked.unwrap_or_else(|reason| panic!("{topic}: {reason}"));
+    }
+}
+
 #[tokio::test]
 async fn the_document_describes_the_feed() {
     let feed = Feed::new();

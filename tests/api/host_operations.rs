@@ -442,7 +442,7 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
         Operation::post("/x/resets", "resetLinks", scope)
             .summary("Removes all links.")
             .no_content(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) })),
-        count(Operation::post("/x/counts", "countAll", scope), &links),
+        count(Operation::post("/x/counts", "countAll", scope).board_errors(&[]), &links),
     ];
     let document = with_operations(operations).api.openapi();
     let newest = &document["paths"]["/x/newest"]["get"]["responses"]["404"];
@@ -451,6 +451,12 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
         let response = &document["paths"][path]["post"]["responses"][status];
         assert_eq!(response["description"], "Success.");
     }
+    let counts = &document["paths"]["/x/counts"]["post"]["responses"];
+    let used_key = "#/components/responses/Conflict";
+    assert_eq!(counts["409"]["$ref"], used_key, "the library returns it");
+    assert!(counts["422"].is_null(), "{counts}");
+    let resets = &document["paths"]["/x/resets"]["post"]["responses"];
+    assert!(resets["422"].is_object(), "{resets}");
 }
 
 #[tokio::test]
@@ -814,6 +820,27 @@ fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
     }
 }
 
+#[test]
+fn extra_fields_belong_to_their_body() {
+    let bodies = [
+        (ExtraOf::NewThread, "/forums/{forumId}/threads", "post"),
+        (ExtraOf::NewPost, "/threads/{threadId}/posts", "post"),
+        (ExtraOf::PostUpdate, "/threads/{threadId}/posts/{postId}", "patch"),
+        (ExtraOf::NewMessage, "/messages", "post"),
+    ];
+    for (of, ..) in bodies {
+        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory()).extra::<Stars>(of);
+        let document = api.build().unwrap().openapi();
+        let has_extra = |path: &str, method: &str| {
+            let declared = &document["paths"][path][method]["requestBody"];
+            let schema = &declared["content"]["application/json"]["schema"];
+            referenced(&document, schema)["properties"].get("extra").is_some()
+        };
+        let with_extra = bodies.iter().filter(|(_, path, method)| has_extra(path, method));
+        assert_eq!(with_extra.map(|(of, ..)| *of).collect::<Vec<_>>(), [of]);
+    }
+}
+
 fn referenced<'a>(document: &'a Value, schema: &Value) -> &'a Value {
     let reference = schema["$ref"].as_str().unwrap();
     let pointer = reference.strip_prefix('#').unwrap();
@@ -841,6 +868,35 @@ async fn a_list_of_a_host_can_have_no_filters() {
     assert_eq!(last["items"][0]["position"], 3);
     let unknown = server.send(&Request::get("/x/links?prefix=a")).await;
     assert_eq!(message(&unknown), "prefix: unknown field or parameter");
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FromFilter {
+    from: Option<String>,
+}
+
+/// Only in the list of posts does `from` select the first page.
+#[tokio::test]
+async fn the_link_of_a_list_of_a_host_keeps_its_filter_from() {
+    let list = Operation::get("/x/links", "listAllLinks", Scope::THREADS_READ)
+        .summary("Lists all links.")
+        .ok(
+            &Arc::new(Links::default()),
+            |_, _: &Caller, (), list: List<FromFilter>| {
+                Box::pin(async move {
+                    let links = (1..=3).map(|position| Link { position, ..example() });
+                    Ok(NoForum(list.page(links, |link| [link.position as i64])?))
+                })
+            },
+            || CursorPage::example([example()]),
+        );
+    let server = with_operations(vec![list]);
+    let first = server.send(&Request::get("/x/links?limit=2&from=a")).await;
+    let link = first.header("link").unwrap();
+    assert!(link.contains("?limit=2&from=a&after="), "{link}");
+    let next = Request::exact("GET", &link[1..link.find('>').unwrap()]);
+    assert_eq!(server.send(&next).await.json()["items"][0]["position"], 3);
 }
 
 /// A board that keeps the `extra` of the last post.

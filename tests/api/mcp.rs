@@ -406,6 +406,24 @@ async fn an_invalid_token_is_the_same_401() {
     }
 }
 
+/// As in a request, the token and its scope are checked before the body.
+#[tokio::test]
+async fn a_call_with_invalid_arguments_needs_the_token_and_the_scope_of_its_tool() {
+    let server = Server::new();
+    let guest = Agent::new(&server, None);
+    let found = guest.call("createPost", json!({})).await;
+    assert_eq!(outcome(&found), UNAUTHENTICATED);
+    assert_eq!(found.header("www-authenticate"), Some("Bearer"));
+    let found = guest.call("getThread", json!({})).await;
+    assert_eq!(code(&found).as_deref(), Some("bad_request"));
+    let restricted = server.token_with("alice", &["forums:read"]).await;
+    let agent = Agent::new(&server, Some(&restricted));
+    for name in ["createPost", "getThread"] {
+        let found = agent.call(name, json!({})).await;
+        assert_eq!(code(&found).as_deref(), Some("missing_scope"), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn malformed_messages_are_errors_of_the_protocol() {
     let (_, agent) = Agent::of_alice().await;

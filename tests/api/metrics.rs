@@ -13,7 +13,7 @@ use tokio::time::{pause, timeout};
 
 use crate::support::*;
 
-type Described = (String, MetricKind, Option<Unit>);
+type Described = (String, MetricKind, Option<Unit>, String);
 
 /// A recorder of counts by name and labels, and of descriptions.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +35,8 @@ impl CounterFn for Count {
 }
 
 impl TestRecorder {
-    fn describe(&self, name: &KeyName, kind: MetricKind, unit: Option<Unit>) {
-        let described = (name.as_str().to_owned(), kind, unit);
+    fn describe(&self, name: &KeyName, kind: MetricKind, unit: Option<Unit>, text: SharedString) {
+        let described = (name.as_str().to_owned(), kind, unit, text.into_owned());
         self.described.lock().unwrap().push(described);
     }
 
@@ -56,16 +56,16 @@ fn sample(key: &Key, kind: MetricKind) -> String {
 }
 
 impl Recorder for TestRecorder {
-    fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, MetricKind::Counter, unit);
+    fn describe_counter(&self, name: KeyName, unit: Option<Unit>, text: SharedString) {
+        self.describe(&name, MetricKind::Counter, unit, text);
     }
 
-    fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, MetricKind::Gauge, unit);
+    fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, text: SharedString) {
+        self.describe(&name, MetricKind::Gauge, unit, text);
     }
 
-    fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, MetricKind::Histogram, unit);
+    fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, text: SharedString) {
+        self.describe(&name, MetricKind::Histogram, unit, text);
     }
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
@@ -193,6 +193,17 @@ fn rows_that_cannot_be_decoded_are_counted() {
 fn describe_passes_the_whole_table_to_the_recorder() {
     let recorded = TestRecorder::default();
     with_local_recorder(&recorded, describe);
-    let table = ALL.iter().map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
+    let table = ALL.iter().map(|metric| {
+        (metric.name.to_owned(), metric.kind, Some(metric.unit), metric.description.to_owned())
+    });
     assert_eq!(*recorded.described.lock().unwrap(), table.collect::<Vec<_>>());
+}
+
+#[test]
+fn describe_creates_the_counter_of_errors_of_each_store() {
+    let recorded = TestRecorder::default();
+    with_local_recorder(&recorded, describe);
+    let stores = ["tokens", "budgets", "idempotency", "usage", "webhooks"];
+    let counters = stores.map(|store| (format!("forum_api_store_errors_total {store}"), 0));
+    assert_eq!(*recorded.counts.lock().unwrap(), BTreeMap::from(counters));
 }

@@ -113,6 +113,26 @@ fn operations_match_the_table_of_endpoints() {
 }
 
 #[test]
+fn descriptions_of_operations_state_scope_and_cost_in_a_paragraph() {
+    for surface in BOTH {
+        let document = document(surface);
+        for row in rows(surface) {
+            let rule = if row.needs_token {
+                "Requires a token with the scope"
+            } else {
+                "Requires no token. If you send a token, it must have the scope"
+            };
+            let unit = if row.cost == 1 { "unit" } else { "units" };
+            let expected = format!("{rule} `{}`. Costs {} {unit}.", row.scope, row.cost);
+            let description = operation(&document, row)["description"].as_str().unwrap();
+            let paragraphs: Vec<_> = description.split("\n\n").collect();
+            assert!(paragraphs.contains(&&*expected), "{expected} {description}");
+            assert!(!paragraphs.contains(&""), "{row:?} {description}");
+        }
+    }
+}
+
+#[test]
 fn operations_with_the_field_subscribe_name_its_scope() {
     for (surface, scope, operations) in [
         (Surface::Full, json!({ "subscribe": "subscriptions:write" }), 2),
@@ -396,6 +416,12 @@ fn tags_name_what_is_returned() {
         let is_named = format!("{resource}s") == tag || resource.trim_end_matches("hit") == tag;
         assert!(is_named, "{tag}: {row:?}");
     }
+    // A removal returns nothing. Its tag is the list on its path.
+    for row in rows(Surface::Full).filter(|row| row.success == 204) {
+        let tag = operation(&document, row)["tags"][0].as_str();
+        let list = row.template.rsplit('/').find(|segment| !segment.starts_with('{'));
+        assert_eq!(tag, list, "{row:?}");
+    }
 }
 
 /// A further code of a response does not rename its component.
@@ -576,7 +602,8 @@ fn operations_parameters_properties_and_schemas_are_described() {
             assert!(needs_none || has_text, "{path}");
             let wraps = |part: &str| part.contains('\n') && !part.starts_with('-');
             let has_lines = description.is_some_and(|text| text.split("\n\n").any(wraps));
-            assert!(!is_property || !has_lines, "{path}");
+            let is_parameter = part.get("in").is_some();
+            assert!(!(is_property || is_parameter) || !has_lines, "{path}");
         }
         for (name, schema) in schemas(&document) {
             assert!(schema["description"].is_string(), "{name}");
@@ -592,6 +619,8 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = 7000;
         settings.guest_budget.units = 90;
+        settings.ipv4_prefix_len = 20;
+        settings.ipv6_prefix_len = 48;
         let environment = Environment::default().surface(surface);
         let document = openapi_document(&settings, &environment);
         let scheme = &document["components"]["securitySchemes"]["bearerAuth"];
@@ -607,12 +636,11 @@ fn descriptions_list_scopes_errors_and_budgets() {
             .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
         let reasons =
             object(&info["x-error-reasons"]).keys().map(|reason| format!("| `{reason}` | `"));
-        let budgets =
-            ["7000 units in 300 seconds", "90 units in 300 seconds"].into_iter().map(str::to_owned);
+        let budgets = "A token has 7000 units in 300 seconds. Requests without a token share 90 \
+                       units in 300 seconds per IP prefix (IPv4 /20, IPv6 /48).";
         let in_scheme = scopes.map(|text| (scheme, text));
-        for (part, text) in
-            in_scheme.chain(errors.chain(reasons).chain(budgets).map(|text| (info, text)))
-        {
+        let in_info = errors.chain(reasons).chain([budgets.to_owned()]).map(|text| (info, text));
+        for (part, text) in in_scheme.chain(in_info) {
             let description = part["description"].as_str().unwrap();
             assert!(description.contains(&text), "{text}");
         }
@@ -766,6 +794,19 @@ fn both_surfaces_list_every_topic() {
     }
 }
 
+#[test]
+fn no_two_operations_have_the_same_summary() {
+    for surface in BOTH {
+        let document = document(surface);
+        let items = object(&document["paths"]).values();
+        let operations = items.flat_map(|item| object(item).values());
+        let summaries: Vec<_> =
+            operations.filter_map(|operation| operation["summary"].as_str()).collect();
+        let distinct: BTreeSet<_> = summaries.iter().collect();
+        assert_eq!(distinct.len(), summaries.len(), "{summaries:?}");
+    }
+}
+
 /// The name of this type is also the name of the topic's schema, unless it is taken.
 #[derive(Serialize, JsonSchema)]
 struct LinkOpened {
@@ -848,6 +889,52 @@ fn remove_texts(value: &mut Value) {
         } else {
             remove_texts(value);
         }
+    }
+}
+
+/// Authors of receivers read the examples, and an administrator can send them.
+#[test]
+fn the_example_of_an_event_has_the_state_after_the_change() {
+    let document = document(Surface::Full);
+    let examples: BTreeMap<_, _> = webhooks(&document)
+        .map(|(topic, operation)| {
+            (topic, &operation["requestBody"]["content"]["application/json"]["example"]["data"])
+        })
+        .collect();
+    for (topic, resource, field, expected) in [
+        ("thread.updated", "thread", "locked", json!(true)),
+        ("thread.deleted", "thread", "state", json!("deleted")),
+        ("thread.restored", "thread", "state", json!("visible")),
+        ("thread.restored", "thread", "version", json!(3)),
+        ("post.created", "thread", "replyCount", json!(6)),
+        ("post.deleted", "post", "state", json!("deleted")),
+        ("post.restored", "post", "state", json!("visible")),
+        ("post.restored", "post", "version", json!(3)),
+    ] {
+        assert_eq!(examples[topic][resource][field], expected, "{topic}");
+    }
+}
+
+#[test]
+fn the_data_of_an_event_has_the_fields_of_the_protocol() {
+    let document = document(Surface::Full);
+    let protocol = include_str!("../../docs/protocol.md");
+    let (_, table) = protocol.split_once("| topic | event | `data` |\n").unwrap();
+    let rows: BTreeMap<_, _> = table
+        .lines()
+        .skip(1)
+        .take_while(|row| row.starts_with('|'))
+        .map(|row| {
+            let cells: Vec<_> = row.split(" | ").collect();
+            let quoted = cells[2].split('`').skip(1).step_by(2);
+            let fields: BTreeSet<_> =
+                quoted.filter(|name| !["null", "{}"].contains(name)).collect();
+            (cells[0].trim_matches(['|', ' ', '`']), fields)
+        })
+        .collect();
+    for (topic, operation) in webhooks(&document) {
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(keys(&example["data"]), rows[topic], "{topic}");
     }
 }
 

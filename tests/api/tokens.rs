@@ -1,6 +1,8 @@
 //! Issued tokens: expiry, scopes, the owner's current permissions, and `GET /me`.
 
+use forum_api::runtime::SeededRandom;
 use forum_api::store::TokenFilter;
+use forum_api::token::{TokenRequest, issue_token};
 
 use crate::support::rows::COMPACT_SCOPES;
 use crate::support::*;
@@ -36,6 +38,27 @@ async fn an_invalid_expiry_or_scope_issues_no_token() {
     let stored = server.stores.tokens.list(&filter, server.clock.now()).await;
     assert_eq!(stored.unwrap(), []);
     assert!(server.issue(Compact, &["admin:read"], "").await.is_ok());
+}
+
+/// Both sources generate the same tokens.
+#[tokio::test]
+async fn a_token_with_a_taken_lookup_is_generated_again() {
+    let server = Server::new();
+    let alice = UserId::parse("alice").unwrap();
+    let scopes = [Scope::MEMBERS_READ];
+    let tokens = &*server.stores.tokens;
+    let now = server.clock.now();
+    let mut issued = BTreeSet::new();
+    for random in [SeededRandom::new(1), SeededRandom::new(1)] {
+        let request = TokenRequest::new(&alice, &scopes);
+        let (token, _) = issue_token(tokens, &random, Surface::Full, request, now).await.unwrap();
+        server.expect(Request::get("/me").bearer(token.expose_secret()), (200, None)).await;
+        issued.insert(*token.lookup());
+    }
+    let filter = TokenFilter { limit: 10, ..TokenFilter::default() };
+    let records = tokens.list(&filter, now).await.unwrap();
+    let stored: BTreeSet<_> = records.iter().map(|record| record.lookup).collect();
+    assert_eq!((issued.len(), issued), (2, stored));
 }
 
 /// Issues a token on the compact surface and uses it on the full one.

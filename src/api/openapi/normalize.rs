@@ -45,7 +45,7 @@ impl Transform for NormalizeSchemas {
     }
 }
 
-fn joined_lines(text: &str) -> String {
+pub(super) fn joined_lines(text: &str) -> String {
     let is_list = |paragraph: &str| paragraph.starts_with(['-', '|']);
     let paragraphs = text.split("\n\n").map(|paragraph| {
         if is_list(paragraph) { paragraph.to_owned() } else { paragraph.replace('\n', " ") }
@@ -108,5 +108,32 @@ fn describe_default(property: &mut Value, required: bool) {
 fn append(description: Option<&mut Value>, text: &str) {
     if let Some(Value::String(description)) = description {
         description.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::json_schema;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_enumerations_of_texts_in_responses_are_open() {
+        for (values, texts) in [
+            (json!(["a", "b"]), Some(json!(["a", "b"]))),
+            (json!(["a", null]), Some(json!(["a"]))),
+            (json!(["a", 1]), None),
+            (json!([1, 2]), None),
+            (json!([1, null]), None),
+        ] {
+            for contract in [Contract::Serialize, Contract::Deserialize] {
+                let open = texts.as_ref().filter(|_| contract == Contract::Serialize);
+                let mut schema = json_schema!({ "enum": values });
+                NormalizeSchemas { contract }.transform(&mut schema);
+                assert_eq!(schema.get(EXTENSIBLE_ENUM), open, "{values}");
+                assert_eq!(schema.get("enum").is_none(), open.is_some(), "{values}");
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::components::Components;
+use super::normalize::joined_lines;
 use super::{responses, strip_null};
 use crate::operation::{
     AFTER, InputSchema, LIMIT, Operation, OperationSchemas, OperationSpec, ScopedField, Source,
@@ -172,6 +173,7 @@ fn query(input: &InputSchema) -> Vec<(String, Value)> {
 fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Value {
     let mut take = |keyword| schema.as_object_mut()?.remove(keyword);
     let (description, examples) = (take("description"), take("examples"));
+    let description = description.as_ref().and_then(Value::as_str).map(joined_lines);
     let mut parameter = json!({
         "name": name, "in": place, "required": required, "description": description, "schema": schema,
     });

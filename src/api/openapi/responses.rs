@@ -156,7 +156,7 @@ fn by_status(
     for code in ErrorCode::of(surface).filter(|code| can_return(spec, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
-    // The error of an overloaded backend. The compact surface documents it as an example of `default`.
+    // The error of a request that was not run. The compact surface documents it as an example of `default`.
     if let Some(codes) = by_status.get_mut(&StatusCode::SERVICE_UNAVAILABLE) {
         codes.push(ErrorCode::InternalError);
     }
@@ -167,6 +167,8 @@ fn can_return(spec: &OperationSpec, schemas: &OperationSchemas, code: ErrorCode)
     match code {
         ErrorCode::NoSuchRoute => false,
         ErrorCode::PathNotFound => !schemas.path_params.is_empty() || schemas.is_in_forum,
+        // The library returns it for a used key.
+        ErrorCode::Conflict if spec.accepts_idempotency_key() => true,
         code if ErrorCode::BOARD.contains(&code) => spec.board_errors.contains(&code),
         _ => true,
     }

@@ -5,7 +5,9 @@ use std::future::pending;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use forum_api::host::{Access, BackendResult, LoadedToken, RequestInfo, VisibleForums};
+use forum_api::host::{
+    Access, BackendError, BackendResult, LoadedToken, RequestInfo, VisibleForums,
+};
 use forum_api::store::TokenStore;
 use forum_api::token::Lookup;
 use tokio::sync::watch;
@@ -134,7 +136,7 @@ impl FullBoard {
         self.calls.lock().unwrap().push(call);
         let mode = self.mode.lock().unwrap().clone();
         match mode {
-            FailureMode::None | FailureMode::Leak => {}
+            FailureMode::None | FailureMode::Leak | FailureMode::LookUp(_) => {}
             FailureMode::Panic => panic!("the test board panics"),
             FailureMode::Hang => pending().await,
             FailureMode::Wait(checkpoint) => checkpoint.wait().await,
@@ -142,6 +144,16 @@ impl FullBoard {
         }
         self.completed.send_modify(|completed| *completed += 1);
         Ok(())
+    }
+
+    /// Fails if the mode names this method of the authorizer or of the board.
+    pub(super) fn look_up(&self, method: &'static str) -> BackendResult<()> {
+        match *self.mode.lock().unwrap() {
+            FailureMode::LookUp(failing) if failing == method => {
+                Err(BackendError::new("the look-up failed"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the forum of an id, if its content exists and the caller sees it.
@@ -199,6 +211,7 @@ impl FullBoard {
 #[async_trait]
 impl Authorizer for FullBoard {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
+        self.look_up("guest_access")?;
         Ok(self.access("").unwrap())
     }
 
@@ -208,6 +221,7 @@ impl Authorizer for FullBoard {
         _: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
         self.access_lookups.fetch_add(1, Ordering::SeqCst);
+        self.look_up("member_access")?;
         Ok(self.access(&owner.to_string()))
     }
 

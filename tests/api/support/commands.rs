@@ -14,10 +14,12 @@ macro_rules! commands {
         #[async_trait]
         impl Board for FullBoard {
             async fn containing_forum(&self, caller: &Caller, place: ResourceRef<'_>) -> BoardResult<ForumId> {
+                self.look_up("containing_forum")?;
                 containing_forum(self, caller, place)
             }
 
             async fn exists(&self, _: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+                self.look_up("exists")?;
                 Ok(match resource {
                     ResourceRef::Member(user) => {
                         member_named(user).is_some_and(|member| !self.is_deleted(member))

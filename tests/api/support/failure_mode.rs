@@ -5,7 +5,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Behaviour of every command of the board.
+/// Behaviour of every command of the board, or of a look-up before it.
 #[derive(Clone, Default)]
 pub(crate) enum FailureMode {
     #[default]
@@ -19,6 +19,8 @@ pub(crate) enum FailureMode {
     Wait(Arc<Checkpoint>),
     /// Returns an error.
     Error(fn() -> BoardError),
+    /// This method of the authorizer or of the board returns an error, before the command.
+    LookUp(&'static str),
 }
 
 pub(crate) const OVERLOADED: OverloadedError = OverloadedError::new(Duration::from_secs(7));

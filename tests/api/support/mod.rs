@@ -56,6 +56,7 @@ pub(crate) const NO_SUCH_ROUTE: Outcome = (404, Some("no_such_route"));
 pub(crate) const CONFLICT: Outcome = (409, Some("CONFLICT"));
 pub(crate) const RATE_LIMITED: Outcome = (429, Some("rate_limited"));
 pub(crate) const INTERNAL_ERROR: Outcome = (500, Some("internal_error"));
+pub(crate) const NOT_RUN: Outcome = (503, Some("internal_error"));
 pub(crate) const BOARD_OFFLINE: Outcome = (503, Some("board_offline"));
 
 pub(crate) fn outcome(response: &TestResponse) -> Outcome {

@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
         Case { body: " \n".into(), ..case(nothing, 422, "VALIDATION", "The body is empty.") },
         Case { body: long, ..case(nothing, 422, "VALIDATION", "The body is longer than 10,000 characters.") },
         case("UPDATE member SET wrote_at = club_now() + 60000", 429, "RATE_LIMITED", "Please wait for 15 seconds."),
-        case("DROP VIEW topic_view", 500, "internal_error", "Internal error."),
+        case("ALTER TABLE entry ADD CHECK (false) NOT VALID", 500, "internal_error", "Internal error."),
     ]
 }
 
