@@ -98,6 +98,7 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     };
     let post = section("createPost");
     for expected in [
+        "<h3><a class=\"anchor\" href=\"#createPost\">Create post</a></h3>",
         "Token required",
         "<code>posts:write</code>",
         "Cost 5 units",
@@ -105,21 +106,103 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
         "href=\"#error-VALIDATION\"",
         "href=\"#schema-Post\"",
         "Requires the scope <code>subscriptions:write</code>.",
+        "The source markup. The board rejects a missing or empty text.",
     ] {
         assert!(post.contains(expected), "{expected}");
     }
+    assert!(post.contains("<figcaption>Response 201</figcaption>"));
+    let no_body = "<p class=\"no-body\"><span class=\"status of-2\">204</span> without a body</p>";
+    assert!(section("deletePost").contains(no_body));
     let list = section("listPosts");
     assert!(list.contains("Token optional") && !list.contains("Authorization"));
     assert!(list.contains("1 to 100 · default <code>20</code>"));
-    for repeated in ["Costs ", "Default: <code>20</code>", "and is not <code>-</code>"] {
+    assert!(list.contains("Formats of the bodies to return: <code>both</code>"));
+    for repeated in [
+        "Costs ",
+        "Default: <code>20</code>",
+        "Default: <code>both</code>",
+        "and is not <code>-</code>",
+    ] {
         assert!(!list.contains(repeated), "{repeated} is in the facts or in the line of the type");
     }
     let search = section("search");
     assert!(search.contains("curl \\\n  ") && search.contains("const url =\n"), "{search}");
     assert!(section("updatePost").contains("Use the id of a post of yours"));
-    assert!(html.contains("Idempotency-Key: $(date +%s)-$$"));
+    assert!(html.contains("Idempotency-Key: $(date +%s%N)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));
     assert!(section("unsubscribe").contains("/subscriptions/thread/16'"));
+}
+
+#[tokio::test]
+async fn errors_that_all_operations_share_are_in_one_row() {
+    let error = |code: &str| {
+        let example = json!({ "error": { "code": code } });
+        json!({ "content": { "application/json": { "example": example } } })
+    };
+    let operation = |code: &str| {
+        json!({ "responses": {
+            "200": {}, "400": error("bad_request"), "404": error(code), "429": error("rate_limited"),
+        } })
+    };
+    let paths = json!({ "/a": { "get": operation("no_a") }, "/b": { "get": operation("no_b") } });
+    let webhook = json!({ "responses": { "200": {}, "400": error("bad_event") } });
+    let document = json!({ "paths": paths, "webhooks": { "w": { "post": webhook } } });
+    let html = render(&document).await;
+    let (_, responses) = html.split_once("#error-bad_event").expect("its own error");
+    assert!(responses.contains("</table>"));
+    for id in ["get-a", "get-b"] {
+        let start = format!("<section class=\"operation\" id=\"{id}\"");
+        let (_, section) = html.split_once(&start).unwrap();
+        let (_, table) = section.split_once("<table class=\"responses\">").unwrap();
+        let (rows, _) = table.split_once("</table>").unwrap();
+        let (own, common) = rows.split_once("colspan=\"2\"").unwrap();
+        let statuses = [own, common].map(|part| {
+            let badges = part.split("<span class=\"status of-").skip(1);
+            let texts = badges.filter_map(|badge| badge.split(['>', '<']).nth(1));
+            texts.collect::<Vec<_>>()
+        });
+        assert_eq!(statuses, [["200", "404"], ["400", "429"]], "{id}");
+    }
+}
+
+#[tokio::test]
+async fn operations_with_the_same_name_have_sections_of_their_own() {
+    let list = json!({ "operationId": "list" });
+    let html = render(&json!({
+        "paths": {
+            "/a": { "get": list, "post": list },
+            "/b/c": { "get": {} },
+            "/b/{c}": { "get": {} },
+        },
+        "webhooks": { "a": { "post": list } },
+    }))
+    .await;
+    let ids = attributes(&html, "id");
+    assert_eq!(html.matches(" id=\"").count(), ids.len(), "unique ids");
+    let links = attributes(&html, "href");
+    for id in ["list", "list-", "list--", "get-b-c", "get-b-c-"] {
+        let link = format!("#{id}");
+        assert!(ids.contains(id) && links.contains(&*link), "{id}: {ids:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_title_is_the_id_or_the_summary_or_the_path_or_the_topic() {
+    let named = json!({ "operationId": "listTeas", "summary": "Lists teas" });
+    let html = render(&json!({
+        "paths": { "/a": { "get": named, "post": { "summary": "Adds a tea" }, "delete": {} } },
+        "webhooks": { "tea.added": { "post": { "operationId": "onTeaAdded" } } },
+    }))
+    .await;
+    for (id, title) in [
+        ("listTeas", "List teas"),
+        ("post-a", "Adds a tea"),
+        ("delete-a", "DELETE /a"),
+        ("onTeaAdded", "tea.added"),
+    ] {
+        let heading = format!("<h3><a class=\"anchor\" href=\"#{id}\">{title}</a></h3>");
+        assert!(html.contains(&heading), "{heading}");
+    }
 }
 
 #[tokio::test]
@@ -152,9 +235,22 @@ async fn patterns_are_words() {
     let html = render(&document(Surface::Full)).await;
     assert!(!html.contains(",64}"), "no regular expression of the library");
     assert!(html.contains(" · 1 to 64 letters, digits, <code>_</code> and <code>-</code>"));
+    assert!(html.contains(" · 1 to 64 visible ASCII characters"));
+    assert!(html.contains(" · <code>sha256=</code> and 64 hexadecimal digits"));
     let schema = json!({ "type": "string", "pattern": "^[a-f]+$" });
     let html = render(&json!({ "components": { "schemas": { "Hex": schema } } })).await;
     assert!(html.contains("<code>^[a-f]+$</code>"));
+}
+
+#[tokio::test]
+async fn an_open_enumeration_has_known_values() {
+    let schema = |keyword: &str, values: [&str; 2]| json!({ "type": "string", keyword: values });
+    let open = schema("x-extensible-enum", ["a", "b"]);
+    let closed = schema("enum", ["c", "d"]);
+    let schemas = json!({ "Open": open, "Closed": closed });
+    let html = render(&json!({ "components": { "schemas": schemas } })).await;
+    assert!(html.contains(" · known values <code>a</code>, <code>b</code>"), "{html}");
+    assert!(html.contains(" · one of <code>c</code>, <code>d</code>"), "{html}");
 }
 
 #[tokio::test]

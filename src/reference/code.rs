@@ -171,7 +171,7 @@ impl SampleRequest {
             lines.push("-H \"Authorization: Bearer $FORUM_TOKEN\"".into());
         }
         if self.has_key {
-            lines.push("-H \"Idempotency-Key: $(date +%s)-$$\"".into());
+            lines.push("-H \"Idempotency-Key: $(date +%s%N)-$$\"".into());
         }
         if let Some(body) = &self.body {
             lines.push("-H 'Content-Type: application/json'".into());

@@ -1,6 +1,6 @@
 //! Parts of an OpenAPI document: operations, webhooks, groups and responses. Missing and malformed parts are skipped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -14,6 +14,8 @@ const MAX_REFERENCES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     root: &'a Value,
+    /// Values of `components`, by the `$ref` that names them.
+    components: HashMap<String, &'a Value>,
     pub(super) groups: Vec<Group<'a>>,
     pub(super) webhooks: Vec<Operation<'a>>,
     /// Names of the headers that each response of each operation has.
@@ -65,6 +67,7 @@ impl<'a> Document<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
         let mut document = Self {
             root,
+            components: components(root),
             groups: Vec::new(),
             webhooks: Vec::new(),
             common_headers: BTreeSet::new(),
@@ -90,7 +93,10 @@ impl<'a> Document<'a> {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return value;
             };
-            value = reference.strip_prefix('#').map_or(&Value::Null, |pointer| self.get(pointer));
+            value = match self.components.get(reference) {
+                Some(component) => component,
+                None => reference.strip_prefix('#').map_or(&Value::Null, |at| self.get(at)),
+            };
         }
         &Value::Null
     }
@@ -276,6 +282,16 @@ pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
 pub(super) fn entries(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let entries = value.as_object().into_iter().flatten();
     entries.map(|(name, value)| (name.as_str(), value))
+}
+
+/// Returns the components by their `$ref`, except those with a name that a JSON pointer escapes.
+fn components(root: &Value) -> HashMap<String, &Value> {
+    let kinds = entries(&root["components"]);
+    let named = kinds.flat_map(|(kind, values)| {
+        let reference = move |name| format!("#/components/{kind}/{name}");
+        entries(values).map(move |(name, value)| (reference(name), value))
+    });
+    named.filter(|(name, _)| !name.contains('~') && name.matches('/').count() == 3).collect()
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {

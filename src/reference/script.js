@@ -314,7 +314,7 @@ function show(result, response, text, milliseconds) {
 
 function advice(status, seconds) {
     const unit = seconds === "1" ? "second" : "seconds";
-    const reason = { 409: "The first request is in progress.", 429: "A limit is exceeded.", 503: "The board is overloaded." };
+    const reason = { 409: "The first request is in progress.", 429: "A limit is exceeded.", 503: "The board did not run the request." };
     return `${reason[status] ?? ""} Retry after ${seconds} ${unit}.`.trim();
 }
 
@@ -351,7 +351,7 @@ const FORUM_TOKEN = {
     import: "import os\n",
 };
 const NEW_KEY = {
-    curl: "$(date +%s)-$$",
+    curl: "$(date +%s%N)-$$",
     typescript: "crypto.randomUUID()",
     python: "str(uuid.uuid4())",
     import: "import uuid\n",
