@@ -127,3 +127,16 @@ impl DatabaseError {
 }
 
 display_debug!(DatabaseError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host can log an error with `{:?}`.
+    #[test]
+    fn the_debug_output_has_no_values() {
+        let mut error = DatabaseError::new("22P02", "invalid input: \"Samovarium\"");
+        error.table = Some("post".into());
+        assert_eq!(format!("{error:?}"), "DatabaseError(Postgres error 22P02, table post)");
+    }
+}

@@ -79,3 +79,26 @@ pub(crate) fn describe_failure(failure: &ffi::Error, message: &str, allowed: &[&
     };
     if has_no_values { message.into() } else { failure.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_with_names_and_numbers_only_are_kept() {
+        for error in [
+            Error::InvalidPath("forum.db".into()),
+            Error::InvalidParameterName(":missing".into()),
+            Error::InvalidParameterCount(1, 2),
+            Error::InvalidColumnIndex(7),
+            Error::InvalidColumnName("missing".into()),
+            Error::ExecuteReturnedResults,
+            Error::QueryReturnedNoRows,
+            Error::StatementChangedRows(2),
+            Error::InvalidQuery,
+            Error::MultipleStatement,
+        ] {
+            assert_eq!(describe(&error), error.to_string());
+        }
+    }
+}

@@ -133,7 +133,8 @@ pub struct QueueStats {
     pub dead: u64,
     /// Number of disabled endpoints.
     pub disabled_endpoints: u64,
-    /// Number of deliveries that wait for a retry, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
+    /// Number of deliveries that wait for a retry or are being sent again, also those of disabled endpoints, at most
+    /// [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub retrying: u64,
     /// Latest due time of the counted deliveries that wait for a retry; `None` if there are none.
     pub latest_retry_at: Option<Timestamp>,
@@ -267,8 +268,8 @@ pub struct EndpointStats {
     /// Number of deliveries that were first queued in the period and whose last attempt failed: retrying, dead and gone
     /// deliveries.
     pub failed: u64,
-    /// The delivery with the latest `created_at` among the deliveries that have a finished attempt; `None` if no delivery
-    /// has one.
+    /// The delivery with the latest `created_at` among the deliveries that have a finished attempt, except those that an
+    /// operator has queued again; `None` if there is none.
     pub last: Option<LastDelivery>,
 }
 

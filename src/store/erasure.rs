@@ -64,7 +64,7 @@ pub struct ErasedMember {
 impl ErasedMember {
     /// Query for the next 500 events, in order. Its parameters are [`event_pattern`](Self::event_pattern) and the `number` after
     /// which it begins, at first 0. Its columns are `number`, an integer, and the texts `id` and `body`; `body` is null for an
-    /// event that does not contain the member.
+    /// event that does not contain the member. An event `message.sent` contains ids only, and keeps them.
     pub const FIND_EVENTS_SQL: &'static str = "
         SELECT number, id, CASE WHEN body LIKE CAST($1 AS TEXT) THEN body END AS body
         FROM forum_api_events WHERE number > $2 ORDER BY number LIMIT 500";
@@ -81,7 +81,7 @@ impl ErasedMember {
 
     /// Creates a member with the username that the audit log contains. The member's content stays, without author.
     pub fn new(id: UserId, username: &str) -> Self {
-        Self { id, name: username.to_ascii_lowercase(), with_content: false }
+        Self { id, name: username.into(), with_content: false }
     }
 
     /// Removes also the events about content of the member, except those of its deletion, which lose its texts.
@@ -141,7 +141,8 @@ impl ErasedMember {
         ErasureStatement::new(OTHER_RESPONSES, [span, patterns].concat())
     }
 
-    /// Returns the statements for an event with this id and this body.
+    /// Returns the statements for an event with this id and this body. If they remove an event of the feed, its id stays a
+    /// position of the feed until the retention has passed.
     pub fn of_event(&self, id: &str, body: &str) -> Vec<ErasureStatement> {
         if !body.contains(&self.id_in_json()) {
             return Vec::new();
@@ -154,8 +155,10 @@ impl ErasedMember {
                 of_event(REMOVE_ANSWERS),
             ],
             None => vec![
+                // Before the deliveries, so that a fan-out in progress ends first.
+                of_event(CLEAR_EVENT),
                 of_event("DELETE FROM forum_api_deliveries WHERE event = $1"),
-                of_event("DELETE FROM forum_api_events WHERE id = $1"),
+                of_event("DELETE FROM forum_api_events WHERE id = $1 AND NOT in_feed"),
             ],
         }
     }
@@ -165,12 +168,13 @@ impl ErasedMember {
         let mut body: Value = serde_json::from_str(body).ok()?;
         let topic = body.get("topic").and_then(Value::as_str);
         let is_deletion = matches!(topic, Some("post.deleted" | "thread.deleted"));
+        let is_rating = topic == Some("member.rated");
         let data = body.get_mut("data")?;
         let is_of = |pointer| self.is_id(data.pointer(pointer));
         let has_own_thread = is_of("/thread/author/userId");
         let is_own = has_own_thread || is_of("/post/author/userId");
         // Ratings of the member are removed with the account.
-        if is_of("/member/userId") || self.with_content && is_own && !is_deletion {
+        if is_rating && is_of("/member/userId") || self.with_content && is_own && !is_deletion {
             return None;
         }
         if self.with_content
@@ -203,12 +207,14 @@ impl ErasedMember {
 }
 
 /// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner
-/// is at the beginning of the details of a token, because a label after it can contain any text.
+/// of a token is searched for at the beginning only, because a label after it can contain any text. The owner of an endpoint
+/// is at the end in entries of earlier builds. The database lower-cases both sides, because Postgres also lower-cases
+/// letters outside ASCII.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner #' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (
         '; ' || lower(details) || ';'
-            LIKE (CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
+            LIKE lower(CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
         OR target IN (
             SELECT lookup FROM forum_api_tokens WHERE owner = CAST($1 AS TEXT)
             UNION ALL
@@ -216,7 +222,7 @@ const AUDIT_DETAILS: &str = r"
             UNION ALL
             SELECT target FROM forum_api_audit_log
             WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND '; ' || lower(details) || ';'
-                LIKE (CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
+                LIKE lower(CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
         )
     )";
 
@@ -247,6 +253,13 @@ const DELIVERIES_BATCH: &str = "
         SELECT id FROM forum_api_deliveries
         WHERE endpoint IN (SELECT id FROM forum_api_endpoints WHERE owner = $1) LIMIT 100
     )";
+
+/// Removes the content of an event of the feed, and keeps its id, which can be the position of a client. The feed returns no
+/// events with the topic `ping`. An event with `fanned_out_at` is not fanned out again.
+const CLEAR_EVENT: &str = "
+    UPDATE forum_api_events
+    SET topic = 'ping', request_id = NULL, body = '{}', fanned_out_at = coalesce(fanned_out_at, occurred_at)
+    WHERE id = $1 AND in_feed";
 
 const UPDATE_EVENT: &str = "UPDATE forum_api_events SET body = $1 WHERE id = $2";
 
@@ -282,6 +295,7 @@ mod tests {
             let body = format!(r#"{{"actor":{actor},"member":{member}}}"#);
             event("member.rated", body)
         };
+        let erased = || event("member.erased", r#"{"member":{"userId":"7"}}"#.into());
         let [created, deleted] = ["post.created", "post.deleted"];
         let without_member = post(created, other, "null", "T");
         for (body, expected_to_stay, expected_to_go) in [
@@ -293,6 +307,12 @@ mod tests {
                 Some(post(deleted, "null", other, "")),
             ),
             (rating(own, other), None, None),
+            (erased(), Some(erased()), Some(erased())),
+            (
+                event("badge.given", format!(r#"{{"member":{own}}}"#)),
+                Some(event("badge.given", r#"{"member":null}"#.into())),
+                Some(event("badge.given", r#"{"member":null}"#.into())),
+            ),
             (rating(other, own), Some(rating(other, "null")), Some(rating(other, "null"))),
         ] {
             assert_eq!(stays.erased(&body), expected_to_stay, "{body}");

@@ -17,7 +17,7 @@ pub struct IdempotentRequest {
     pub namespace: IdempotencyNamespace,
     /// The key: 1 to 64 visible ASCII characters.
     pub key: String,
-    /// Hash that identifies the request: the SHA-256 of method, path and body for the API, a constant for the panel.
+    /// Hash that identifies the request: the SHA-256 of method, path, query and body for the API, a constant for the panel.
     pub fingerprint: [u8; 32],
 }
 
@@ -182,9 +182,9 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// and ignores `now`, so that the clock of a node does not end the keys of other nodes.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an
-    /// [`OverloadedError`](crate::host::OverloadedError), and the command does not run. The key may
-    /// nevertheless have been reserved.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The command does not run. The response of the API is
+    /// a 503. The response of the panel is a 500, or a 503 if the source is an
+    /// [`OverloadedError`](crate::host::OverloadedError). The key may nevertheless have been reserved.
     async fn begin(
         &self,
         request: &IdempotentRequest,

@@ -18,9 +18,9 @@ pub trait RateLimitStore: Send + Sync + 'static {
     /// reads its time in the transaction or script that makes the charge.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails. The response to the request is a 500, or a 503 if
-    /// the source is an [`OverloadedError`](crate::host::OverloadedError). A store behind a network can fall back to a
-    /// [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The response of the API is a 503. The response of
+    /// the panel is a 500, or a 503 if the source is an [`OverloadedError`](crate::host::OverloadedError). A store behind a
+    /// network can fall back to a [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
     async fn charge(
         &self,
         key: &RateLimitKey,

@@ -11,8 +11,9 @@ use crate::token::Lookup;
 
 /// Stores the usage by hour, of tokens and guests and of operations. The numbers are kept for 30 days.
 ///
-/// The API service counts in memory, and adds the numbers once a minute and when the process stops. A crash loses the
-/// numbers since the last write.
+/// The API service counts in memory. A host adds the numbers with
+/// [`flush_usage_periodically`](crate::ForumApi::flush_usage_periodically), once a minute, and with
+/// [`flush_usage`](crate::ForumApi::flush_usage) when the process stops. A crash loses the numbers since the last write.
 ///
 /// - All requests without a token, or with an unknown one, count as requests of guests.
 /// - A 401 counts for a token that is revoked or expired. Its units count neither for the token nor for guests.

@@ -269,7 +269,7 @@ async fn largest_log() -> u64 {
     let stop = Arc::new(AtomicBool::new(false));
     let log = path.with_extension("db-wal");
     let stop_readers = Arc::clone(&stop);
-    let readers = thread::spawn(move || overlapping_reads(&path, 64, &stop_readers));
+    let readers = thread::spawn(move || overlapping_reads(&path, 16, &stop_readers));
     let mut largest = 0;
     for _ in 0..96 {
         let replace = "REPLACE INTO pages VALUES (1, zeroblob(1048576))";

@@ -1,10 +1,11 @@
 //! Guarantees of the tables of both SQL backends: rows that cannot be decoded, constraints, and deletions.
 
+use std::slice;
 use std::time::Duration;
 
 use forum_api::model::{Timestamp, UserId};
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::{FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
+use forum_api::store::{ErasedMember, FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
@@ -42,8 +43,11 @@ on_both! {
     an_unreadable_delivery_is_not_attempted_and_does_not_delay_others,
     an_unreadable_endpoint_does_not_delay_others,
     unreadable_statistics_of_an_endpoint_do_not_hide_others,
+    an_unreadable_count_of_deliveries_does_not_hide_others,
     a_long_queue_is_counted_up_to_a_bound,
     an_event_is_deleted_with_its_last_delivery,
+    an_erasure_finds_a_name_with_any_letters_in_the_audit_log,
+    an_event_that_an_erasure_removes_stays_a_position_of_the_feed,
 }
 
 async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) {
@@ -231,6 +235,21 @@ async fn unreadable_statistics_of_an_endpoint_do_not_hide_others(sql: Sql) {
     assert_eq!(ids, [endpoint(1).id]);
 }
 
+async fn an_unreadable_count_of_deliveries_does_not_hide_others(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let endpoints = [1, 2].map(endpoint);
+    add(webhooks, &endpoints).await;
+    queue(webhooks, [event(1)], &endpoints).await;
+    sql.run_unchecked(
+        "UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2';
+        UPDATE forum_api_deliveries SET endpoint = 'whe 2' WHERE endpoint = 'whe_2'",
+    )
+    .await;
+    let stats = webhooks.deliveries().delivery_stats(Duration::from_secs(60), at(0)).await.unwrap();
+    let ids: Vec<_> = stats.into_iter().map(|one| one.endpoint_id).collect();
+    assert_eq!(ids, [endpoint(1).id]);
+}
+
 async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
     add(sql.webhooks(), &[endpoint(0), endpoint(1)]).await;
     sql.run_unchecked(
@@ -267,6 +286,52 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     assert_eq!(sql.rows().await, [0, 0, 0]);
 }
 
+async fn an_erasure_finds_a_name_with_any_letters_in_the_audit_log(sql: Sql) {
+    sql.run_unchecked(
+        "INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count) VALUES
+            ('aud_1', 0, 'panel', 'token.issued', 'x', 'owner Ägir; label', 1),
+            ('aud_2', 0, 'panel', 'endpoint.added', 'y', 'url https://a.example/; topics *; owner Ägir', 1),
+            ('aud_3', 0, 'panel', 'endpoint.added', 'z', 'owner Ägir; url https://a.example/; topics *', 1),
+            ('aud_4', 0, 'panel', 'token.issued', 'u', 'owner Ägirs; label', 1)",
+    )
+    .await;
+    for statement in ErasedMember::new(UserId::from(7), "Ägir").statements() {
+        sql.erase(&statement).await;
+    }
+    let erased = "owner #7";
+    assert_eq!(sql.details().await, [erased, erased, erased, "owner Ägirs; label"]);
+}
+
+async fn an_event_that_an_erasure_removes_stays_a_position_of_the_feed(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let (outbox, feed) = (webhooks.outbox(), webhooks.feed());
+    let [removed, kept] = [1, 2].map(event);
+    for event in [&removed, &kept] {
+        outbox.insert(event).await.unwrap();
+    }
+    let body = r#"{"topic":"member.rated","data":{"member":{"userId":"7","username":"x"}}}"#;
+    let member = ErasedMember::new(UserId::from(7), "x");
+    for statement in member.of_event(&removed.id.to_string(), body) {
+        sql.erase(&statement).await;
+    }
+    assert_eq!(outbox.pending(9).await.unwrap(), slice::from_ref(&kept));
+    let bodies = feed.bodies(&[removed.id.clone(), kept.id.clone()]).await.unwrap();
+    assert!(bodies.into_keys().eq([kept.id.clone()]));
+    let found = feed.find(&removed.id, at(0)).await.unwrap().unwrap();
+    // Transactions of other tests delay the events of the feed.
+    let next = loop {
+        let read = feed.read(found.position, &UserId::from(8), 9).await.unwrap();
+        if !read.entries.is_empty() {
+            break read.entries;
+        }
+    };
+    let ids: Vec<_> = next.into_iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, [kept.id]);
+    let later = removed.occurred_at.saturating_add(Duration::from_secs(1));
+    while feed.sweep(Duration::ZERO, later, 9).await.unwrap() == 0 {}
+    assert_eq!(sql.rows().await, [1, 0, 0]);
+}
+
 #[tokio::test]
 async fn an_empty_claim_does_not_write() {
     let (directory, database) = temp_database();
@@ -292,4 +357,22 @@ async fn expired_keys_are_deleted() {
     let count = "SELECT count(*) FROM forum_api_idempotency_keys";
     let rows: u32 = connection.query_row(count, [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 3);
+}
+
+/// A second run of the request could repeat the effect of the first one.
+#[tokio::test]
+async fn a_key_whose_record_cannot_be_decoded_is_not_reserved_again() {
+    let (directory, database) = temp_database();
+    let keys = Stores::in_sqlite(&database).idempotency;
+    let request = keyed_request("k");
+    keys.begin(&request, at(0)).await.unwrap();
+    let connection = Connection::open(path(&directory)).unwrap();
+    let change = "
+        UPDATE forum_api_idempotency_keys
+        SET ended = TRUE, status = 201, body = x'', forum_id = 'no forum'";
+    connection.execute_batch(change).unwrap();
+    for _ in 0..2 {
+        let error = keys.begin(&request, at(1)).await.unwrap_err().to_string();
+        assert!(error.contains("column forum_id: expected"), "{error}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Databases whose tables tests change with SQL.
 
-use forum_api::store::WebhookStores;
-use forum_api::store::sqlite::rusqlite::{Connection, Row};
+use forum_api::store::sqlite::rusqlite::{Connection, Row, params_from_iter};
+use forum_api::store::{ErasureStatement, WebhookStores};
 use forum_api::webhook::Event;
 use tempfile::TempDir;
 use tokio_postgres::types::ToSql;
@@ -62,6 +62,41 @@ impl Sql {
                 let client = pool.get().await.unwrap();
                 let event = event.each_ref().map(|text| text as &(dyn ToSql + Sync));
                 client.execute(Event::INSERT_SQL, &event).await.is_ok()
+            }
+        }
+    }
+
+    /// Runs a statement of an erasure as a host does.
+    pub(crate) async fn erase(&self, statement: &ErasureStatement) {
+        let ErasureStatement { sql, parameters, .. } = statement;
+        match self {
+            Self::Sqlite(directory, _) => {
+                let host = Connection::open(path(directory)).unwrap();
+                host.execute(sql, params_from_iter(parameters)).unwrap();
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                let texts: Vec<_> =
+                    parameters.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+                client.execute(*sql, &texts).await.unwrap();
+            }
+        }
+    }
+
+    /// Returns the details of the entries of the audit log, ordered by id.
+    pub(crate) async fn details(&self) -> Vec<String> {
+        let select = "SELECT details FROM forum_api_audit_log ORDER BY id";
+        match self {
+            Self::Sqlite(directory, _) => {
+                let connection = Connection::open(path(directory)).unwrap();
+                let mut statement = connection.prepare(select).unwrap();
+                let rows = statement.query_map([], |row| row.get(0)).unwrap();
+                rows.map(Result::unwrap).collect()
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                let rows = client.query(select, &[]).await.unwrap();
+                rows.iter().map(|row| row.get(0)).collect()
             }
         }
     }

@@ -52,7 +52,7 @@ pub(crate) fn find<S: 'static>(
     found.unwrap_or_else(|| panic!("no rule has the name `{name}`"))
 }
 
-/// Reports the result of the rule `name` in a `#[test]`. Prints a line if a capability is unsupported, or if the rule
+/// Runs the rule `name` in a `#[test]` and reports its result. Prints a line if a capability is unsupported, or if the rule
 /// fails as expected.
 ///
 /// # Panics
@@ -62,8 +62,8 @@ pub(crate) fn find<S: 'static>(
     clippy::print_stdout,
     reason = "a test panics to fail, and prints to stdout"
 )]
-pub fn report_test(name: &str, result: TestResult) {
-    match result {
+pub async fn report_test(name: &str, run: impl Future<Output = TestResult>) {
+    match run.await {
         Ok(()) => {}
         Err(TestFailure::Failed(text)) => panic!("the rule {name} failed: {text}"),
         Err(difference @ TestFailure::Expected { .. }) => println!("differs {name}: {difference}"),

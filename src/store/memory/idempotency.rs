@@ -102,3 +102,27 @@ impl IdempotencyStore for MemoryIdempotencyStore {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::Lookup;
+
+    const DAY: i64 = 86_400_000;
+
+    #[tokio::test]
+    async fn each_request_deletes_the_expired_keys() {
+        let store = MemoryIdempotencyStore::default();
+        let token = Lookup::parse("0123456789abcdEF").unwrap();
+        for number in 0..3_i64 {
+            let request = IdempotentRequest {
+                namespace: IdempotencyNamespace::Token(token),
+                key: number.to_string(),
+                fingerprint: [0; 32],
+            };
+            store.begin(&request, Timestamp::from_millis(number * DAY)).await.unwrap();
+            let table = lock(&store.0);
+            assert_eq!((table.records.len(), table.by_age.len()), (1, 1), "after {number} days");
+        }
+    }
+}

@@ -228,3 +228,24 @@ fn certificates(
     let root_cert = roots.as_deref().map(tls::read_roots).transpose();
     Ok(Some(TlsCertificates { client_tls: None, root_cert: root_cert.map_err(BackendError::new)? }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentinel_without_a_port_has_the_port_of_sentinels() {
+        let url = "redis+sentinel://:hush@one,two:1,[::1],[::2]:3/board";
+        let Ok(Servers::Sentinels(sentinels)) = Servers::parse(url, Duration::from_secs(1)) else {
+            panic!("{url}");
+        };
+        let addresses = sentinels.addresses.iter();
+        let ports: Vec<_> = addresses
+            .map(|address| match address {
+                ConnectionAddr::Tcp(_, port) => *port,
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert_eq!(ports, [26379, 1, 26379, 3]);
+    }
+}

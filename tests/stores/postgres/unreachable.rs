@@ -5,9 +5,13 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::async_trait;
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
 use forum_api::store::postgres::tokio_postgres_0_7::{check_writable, connect};
+use forum_api::store::postgres::{
+    Parameter, PostgresDriver, PostgresError, RowReader, check_session,
+};
 use forum_api::token::SecretDigest;
 use forum_api::webhook::DeliveryState;
 
@@ -59,6 +63,32 @@ async fn an_unreachable_server_is_an_error() {
 fn a_malformed_address_is_an_error_in_one_line() {
     let error = connect("postgres://forum@localhost:port/forum", 2).unwrap_err();
     assert!(!error.to_string().contains('\n'), "{error}");
+}
+
+/// A driver of a host whose connection stops responding.
+#[derive(Clone)]
+struct SilentDriver;
+
+#[async_trait]
+impl PostgresDriver for SilentDriver {
+    async fn query(&self, _: &str, _: &[Parameter], _: RowReader<'_>) -> Result<(), PostgresError> {
+        pending().await
+    }
+
+    async fn execute(&self, _: &str, _: &[Parameter]) -> Result<u64, PostgresError> {
+        pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_and_the_check_of_a_session_end_without_a_response() {
+    let expected = "no response from Postgres";
+    let limit = Duration::from_secs(60);
+    let tokens = Stores::in_postgres(&SilentDriver).tokens;
+    let found = timeout(limit, tokens.find(&lookup(1))).await.unwrap();
+    assert_overloaded(found, expected);
+    let checked = timeout(limit, check_session(&SilentDriver)).await.unwrap();
+    assert_eq!(checked.unwrap_err().to_string(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -326,7 +326,7 @@ store_rules! {
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 5).await?), [id])
     }
 
-    /// Deliveries of a removed endpoint cannot be claimed, settled or found. `next_due_at` ignores them.
+    /// Deliveries of a removed endpoint cannot be claimed, sent, settled or found. `next_due_at` ignores them.
     async fn deliveries_of_a_removed_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let [removed, other] = fixture.add_endpoints().await?;
         let sent = fixture.enqueue(1, &removed, 0).await?;
@@ -334,6 +334,7 @@ store_rules! {
         fixture.enqueue(2, &removed, 0).await?;
         let left = fixture.enqueue(3, &other, 0).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
+        check!(!fixture.begin_sending(&claimed, 1).await?)?;
         let retrying = progress(DeliveryState::Retrying, 1, Some(1));
         check_eq!(fixture.settle(&claimed, retrying, 1).await?, false)?;
         check_eq!(fixture.webhooks.deliveries.find(&sent).await?, None)?;

@@ -36,6 +36,10 @@ store_rules! {
             position = only(feed.find(&only(last)?, instant(0)).await?)?.position;
         }
         check_eq!(ids(&read), ids_of(&[3, 1, 5, 2, 4])?)?;
+        for limit in [5, 9] {
+            let page = feed.read(FeedPosition::START, &reader(), limit).await?;
+            check_eq!(page.next, None, "a page of {limit}")?;
+        }
         check_eq!(ids(&feed.latest(&reader(), 2).await?), ids_of(&[4, 2])?)
     }
 
@@ -76,13 +80,15 @@ store_rules! {
         check_eq!(concerns, [true, false, true, false, true, true])
     }
 
-    /// An event that is fanned out without staying in the feed, and one that is sent to one endpoint only, are not in the feed.
+    /// An event that is fanned out without staying in the feed, and one that is sent to one endpoint only, are neither in the
+    /// feed nor pending.
     async fn other_events_are_not_in_the_feed(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         fixture.deliver(&event(1)?, &[&endpoint], 0).await?;
         fixture.deliver(&event(2)?, &[], 0).await?;
         fixture.webhooks.deliveries.enqueue(&event(3)?, &endpoint.id, instant(0)).await?;
         expect_feed(fixture, &[]).await?;
+        check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
         check_eq!(fixture.webhooks.feed.find(&event(1)?.id, instant(0)).await?, None)?;
         check!(fixture.webhooks.outbox.find(&event(3)?.id).await?.is_some())
     }

@@ -1,8 +1,9 @@
--- Counts the latest deliveries of each state that were created less than `$2` ago, by hour, endpoint and state.
+-- Counts the latest deliveries of each state that were created less than `$2` ago, by hour, endpoint and state. An unreadable
+-- row is reported by its column `id`.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 )
-SELECT * FROM (
+SELECT *, endpoint AS id FROM (
     SELECT greatest((SELECT now FROM clock) - created_at, 0) / 3600000 AS hours_ago, endpoint, state, count(*)
     FROM unnest($3::TEXT[]) AS listed (state) CROSS JOIN LATERAL (
         SELECT created_at, endpoint FROM forum_api_deliveries

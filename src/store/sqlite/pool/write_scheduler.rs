@@ -253,6 +253,18 @@ mod tests {
         assert!(!scheduler.wait());
     }
 
+    /// A group that is full ends without another call of `next`. Its background writes end when the writer waits.
+    #[test]
+    fn background_writes_end_when_the_writer_waits() {
+        let (writes, waiting) = channel();
+        let mut scheduler = WriteScheduler::new(&waiting);
+        queue(&writes, &[true, true]);
+        assert!(scheduler.next(false).is_some());
+        assert!(scheduler.background_since.is_some());
+        assert!(scheduler.wait());
+        assert!(scheduler.background_since.is_none());
+    }
+
     #[test]
     fn background_writes_are_followed_by_twenty_times_their_duration() {
         let (writes, waiting) = channel();
