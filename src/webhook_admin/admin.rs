@@ -209,8 +209,8 @@ impl WebhookAdmin {
         }
     }
 
-    /// Encrypts all secrets with the key of `new`, and records this key, in one transaction. Returns the number of
-    /// endpoints.
+    /// Encrypts all secrets with the key of `new`, and records this key, in one transaction. An endpoint that another process
+    /// adds at the same time follows in a further transaction. Returns the number of endpoints.
     ///
     /// The environment must have the cipher of the former key; its default, [`PlaintextCipher`], is for secrets that
     /// are stored in plain text. Secrets that `new` can already decrypt stay unchanged, so a call can be repeated.
@@ -257,13 +257,13 @@ impl WebhookAdmin {
             let audit = self
                 .audit_entry(actor, AuditAction::KEY_REPLACED, &key)?
                 .with_details(format_args!("endpoints {number}"));
-            if endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit)).await? {
-                return Ok(number);
-            }
+            // The endpoints are read again: another process can have added one before the new key was recorded.
+            endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit)).await?;
         }
     }
 
-    /// Registers an endpoint. It is enabled, and receives the events that occur after the registration.
+    /// Registers an endpoint. It is enabled, and receives the events that occur after the registration. If another process
+    /// replaces the key at the same time, the endpoint is removed again, and the method returns [`WebhookAdminError::Key`].
     ///
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or
@@ -299,13 +299,19 @@ impl WebhookAdmin {
             auto_disabled: false,
             version: 1,
         };
+        // The owner is first, because an erasure searches for it, and the end of long details is not stored.
         let (url, topics) = (without_query(&endpoint.url), &endpoint.topics);
         let owner = owner_text(new.owner_name.as_deref(), &endpoint.owner);
         let audit = self
             .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
-            .with_details(format_args!("url {url}; topics {topics}; owner {owner}"));
+            .with_details(format_args!("owner {owner}; url {url}; topics {topics}"));
         if !self.webhooks.endpoints.add(&endpoint, &audit).await? {
             return Err(backend_error("the new endpoint's id is already taken"));
+        }
+        // Another process can have replaced the key since the first check. The endpoint stays if the store fails here.
+        if let Err(WebhookAdminError::Key(error)) = self.check_key().await {
+            self.remove(&endpoint.id, actor).await?;
+            return Err(error.into());
         }
         Ok(EndpointWithSecret { endpoint, secret })
     }
@@ -329,14 +335,19 @@ impl WebhookAdmin {
         id: &EndpointId,
         actor: &AuditActor,
     ) -> AdminResult<EndpointWithSecret> {
-        self.check_key().await?;
         let secret = WebhookSecret::generate(&*self.environment.random)?;
         let encrypted = self.encrypt(&secret, id)?;
         let now = self.environment.clock.now();
-        let rotate = |endpoint: Endpoint| Ok(endpoint.rotated(encrypted.clone(), now));
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ROTATED, id)?;
-        let endpoint = self.modify(id, &audit, rotate).await?;
-        Ok(EndpointWithSecret { endpoint, secret })
+        loop {
+            let current = self.find(id).await?;
+            // A replacement of the key after this check changes the version, and the endpoint is not stored.
+            self.check_key().await?;
+            let rotated = current.rotated(encrypted.clone(), now);
+            if let Some(endpoint) = self.store(rotated, &audit).await? {
+                return Ok(EndpointWithSecret { endpoint, secret });
+            }
+        }
     }
 
     /// Activates the pending secret, whichever rotation created it.
@@ -423,11 +434,11 @@ impl WebhookAdmin {
             None => None,
         };
         let details: Vec<_> = [
-            url.as_ref().map(|url| format!("url {}", without_query(url))),
-            topics.as_ref().map(|topics| format!("topics {topics}")),
             owner
                 .as_ref()
                 .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
+            url.as_ref().map(|url| format!("url {}", without_query(url))),
+            topics.as_ref().map(|topics| format!("topics {topics}")),
         ]
         .into_iter()
         .flatten()
@@ -726,11 +737,17 @@ impl WebhookAdmin {
             if changed == current {
                 return Ok(current);
             }
-            if self.webhooks.endpoints.update(&changed, audit).await? {
-                let version = changed.version + 1;
-                return Ok(Endpoint { version, ..changed });
+            if let Some(stored) = self.store(changed, audit).await? {
+                return Ok(stored);
             }
         }
+    }
+
+    /// Stores a changed endpoint, and returns it with its new version. Returns `None` if it was changed since it was read.
+    async fn store(&self, changed: Endpoint, audit: &AuditEntry) -> AdminResult<Option<Endpoint>> {
+        let is_stored = self.webhooks.endpoints.update(&changed, audit).await?;
+        let version = changed.version + 1;
+        Ok(is_stored.then_some(Endpoint { version, ..changed }))
     }
 }
 

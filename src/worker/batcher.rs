@@ -170,3 +170,35 @@ async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submission<Se
         sender.send(!settled.is_empty()).unwrap_or_default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A submission for a delivery, with the number of the submission.
+    struct Item(DeliveryId, u32);
+
+    impl OfDelivery for Item {
+        fn delivery_id(&self) -> &DeliveryId {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn each_batch_has_the_first_waiting_item_of_a_delivery() {
+        let numbers =
+            |batch: &Batch<Item, ()>| -> Vec<_> { batch.iter().map(|(item, _)| item.1).collect() };
+        let items = (0..).zip(["dlv_1", "dlv_2", "dlv_1", "dlv_1", "dlv_2"]);
+        let mut waiting: Batch<Item, ()> = items
+            .map(|(number, id)| {
+                (Item(DeliveryId::parse(id).unwrap(), number), oneshot::channel().0)
+            })
+            .collect();
+        for expected in [vec![0, 1], vec![2, 4], vec![3]] {
+            let (batch, repeated) = split_repeated(waiting);
+            assert_eq!(numbers(&batch), expected);
+            waiting = repeated;
+        }
+        assert!(waiting.is_empty());
+    }
+}

@@ -411,3 +411,55 @@ async fn a_wrong_old_key_changes_nothing_and_a_lost_key_is_replaced_without_endp
     assert_eq!(without.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap(), 0);
     admin_with_key(&webhooks, NEW).check_key().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_secret_is_not_stored_with_a_key_that_was_replaced_meanwhile() {
+    let webhooks = stores_in_memory().1;
+    let calls = StoreInterceptor::default();
+    let admin = admin_with_key(&calls.webhooks(&webhooks), OLD);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    let other = admin_with_key(&webhooks, OLD);
+    // Another process replaces the key after this one has checked it.
+    calls.on_call(move |method, _| match method {
+        "endpoints.find" | "endpoints.add" => {
+            let other = other.clone();
+            Intervention::Delay(Box::pin(async move {
+                other.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
+            }))
+        }
+        _ => Intervention::Proceed,
+    });
+    let rotated = admin.rotate(&id, &BY).await;
+    assert!(matches!(rotated, Err(WebhookAdminError::Key(_))), "{rotated:?}");
+    assert_eq!(find(&webhooks, &id).await.pending_secret, None);
+    // The same for a new endpoint.
+    admin_with_key(&webhooks, NEW).reencrypt(&cipher(&[7; 16]), &BY).await.unwrap();
+    let added = add_endpoint(&admin, "*").await;
+    assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");
+    assert_eq!(webhooks.list_endpoints().await.unwrap().len(), 1);
+}
+
+/// The endpoint is added after the list was read and before the new key is recorded.
+#[tokio::test]
+async fn an_endpoint_that_is_added_while_the_key_is_replaced_is_encrypted_again() {
+    let webhooks = stores_in_memory().1;
+    let calls = StoreInterceptor::default();
+    let admin = admin_with_key(&calls.webhooks(&webhooks), OLD);
+    let other = admin_with_key(&webhooks, OLD);
+    add_endpoint(&admin, "*").await.unwrap();
+    calls.on_call(move |method, _| match method {
+        "endpoints.replace_key" => {
+            let other = other.clone();
+            Intervention::Delay(Box::pin(async move {
+                // After the key was replaced, no endpoint can be added with the former one.
+                drop(add_endpoint(&other, "*").await);
+            }))
+        }
+        _ => Intervention::Proceed,
+    });
+    let new = cipher(&[8; 16]);
+    assert_eq!(admin.reencrypt(&new, &BY).await.unwrap(), 2);
+    for endpoint in webhooks.list_endpoints().await.unwrap() {
+        new.decrypt(&endpoint.secret, &endpoint.id).unwrap();
+    }
+}

@@ -232,3 +232,24 @@ pub(super) fn example_meta(topic: &Topic) -> EventMeta {
         web_urls: WebUrls::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::event_kinds;
+
+    /// The worker and the feed give an event only to members who see its forum.
+    #[test]
+    fn an_event_belongs_to_the_forum_in_its_data() {
+        for kind in event_kinds() {
+            let body: Value = serde_json::from_str(&kind.example.body).unwrap();
+            let named = body.pointer("/data/forum/forumId").and_then(Value::as_str);
+            let forum = kind.example.forum_id.as_ref().map(ToString::to_string);
+            assert_eq!(forum.as_deref(), named, "{}", kind.topic);
+            let is_public =
+                ["member.erased", "message.sent", "ping"].contains(&kind.topic.as_str());
+            assert_eq!(forum.is_none(), is_public, "{}", kind.topic);
+        }
+    }
+}

@@ -1,18 +1,19 @@
 //! Attempts, backoff, secrets and sweeps (`docs/protocol.md`, sections 13.9 to 13.11 and 13.16).
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::Environment;
+use forum_api::audit::{AuditAction, AuditActor, AuditEntry};
 use forum_api::host::BoxError;
-use forum_api::model::{DeliveryId, EndpointId, ForumId};
+use forum_api::model::{DeliveryId, EndpointId, ForumId, Timestamp};
 use forum_api::runtime::TokioRuntime;
 use forum_api::test_util::{StoreInterceptor, audit_entry, stores_in_memory};
 use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
-    AllowedAddresses, EncryptedSecret, KeyId, PlaintextCipher, Resolver, SecretCipher,
-    TransportError, WebhookSecret,
+    AllowedAddresses, DeliveryState, EncryptedSecret, KeyId, PlaintextCipher, Resolver,
+    SecretCipher, TransportError, WebhookSecret,
 };
 use forum_api::worker::{Worker, WorkerSettings};
 use forum_test_support::thread_log;
@@ -234,6 +235,15 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     thread_log::record();
     let fixture = WorkerFixture::with_hourly_poll();
     let endpoint = fixture.add("a");
+    let logged = Arc::new(Mutex::new(None));
+    let entry = logged.clone();
+    fixture.calls.on_arguments(
+        "endpoints.disable_if_failing",
+        move |(_, _, _, audit): &mut (EndpointId, Duration, Timestamp, AuditEntry)| {
+            *entry.lock().unwrap() = Some(entry_parts(audit));
+            Ok(())
+        },
+    );
     fixture.transport.set_replies("a", [Status(500)]);
     fixture.insert_post_event();
     let handle = fixture.start();
@@ -241,8 +251,8 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
         let find = fixture.stores.find_endpoint(&endpoint.id);
         fixture.runtime.block_on(find).unwrap().unwrap()
     };
-    let failing_since = Some(fixture.now());
-    assert_eq!(find().failing_since, failing_since);
+    let began = fixture.now();
+    assert_eq!(find().failing_since, Some(began));
     fixture.advance(seconds(5 * 86_400 - 100));
     fixture.insert_post_event();
     fixture.wake(&handle);
@@ -251,13 +261,22 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     fixture.advance(HOUR);
     let disabled = find();
     assert!(!disabled.enabled && disabled.auto_disabled);
-    assert_eq!(disabled.failing_since, failing_since);
+    assert_eq!(disabled.failing_since, Some(began));
     assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (2, 0));
     let log = thread_log::take();
     let is_warning = |line: &&str| line.contains("endpoint disabled: all deliveries");
     let warnings: Vec<_> = log.lines().filter(is_warning).collect();
     let is_named = |line: &&str| line.contains(" WARN ") && line.contains(&endpoint.id.to_string());
     assert!(warnings.len() == 1 && warnings.iter().all(is_named), "{log}");
+    let details = format!("all deliveries failed since {began}");
+    let target = endpoint.id.to_string();
+    let expected = (AuditActor::SYSTEM, AuditAction::ENDPOINT_DISABLED, target, details);
+    assert_eq!(logged.lock().unwrap().take(), Some(expected));
+}
+
+/// Returns what the audit log has of an entry beside its id and its time.
+fn entry_parts(entry: &AuditEntry) -> (AuditActor, AuditAction, String, String) {
+    (entry.actor.clone(), entry.action.clone(), entry.target.clone(), entry.details.clone())
 }
 
 /// The clock jumps six days ahead before the last attempt of a delivery fails.
@@ -306,11 +325,21 @@ fn dead_deliveries_are_removed_after_their_retention() {
     let mut fixture = WorkerFixture::with_replies([Status(500)]);
     fixture.settings.poll_interval = HOUR;
     fixture.settings.dead_retention = Some(seconds(86_400));
+    type Purge = (DeliveryState, Duration, Timestamp, u32, AuditEntry);
+    let logged = Arc::new(Mutex::new(None));
+    let entry = logged.clone();
+    fixture.calls.on_arguments("deliveries.purge", move |arguments: &mut Purge| {
+        *entry.lock().unwrap() = Some((arguments.0, entry_parts(&arguments.4)));
+        Ok(())
+    });
     fixture.start();
     fixture.advance(seconds(86_400));
     assert_eq!(fixture.count(Dead), 1);
     fixture.advance(2 * HOUR);
     assert_eq!(fixture.count(Dead), 0);
+    let expected =
+        (AuditActor::SYSTEM, AuditAction::DELIVERY_PURGED, String::new(), "dead".to_owned());
+    assert_eq!(logged.lock().unwrap().take(), Some((Dead, expected)));
 }
 
 #[tokio::test]
