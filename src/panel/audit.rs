@@ -133,13 +133,36 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             "From",
             html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } },
         ),
-        (
-            "Details",
-            html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } },
-        ),
+        ("Details", html! { ul.parts { @for part in parts(&entry.details) { li { (part) } } } }),
         ("Id", html! { code { (entry.id) } }),
     ]);
     context.show(entry.action.as_str(), main)
+}
+
+/// Splits details at each `; ` outside of a quoted text, such as a label. In a quoted text, a backslash escapes the next
+/// character.
+fn parts(details: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    for (position, letter) in details.char_indices() {
+        if is_escaped {
+            is_escaped = false;
+            continue;
+        }
+        match letter {
+            '\\' => is_escaped = is_quoted,
+            '"' => is_quoted = !is_quoted,
+            ';' if !is_quoted && details[position..].starts_with("; ") => {
+                parts.push(&details[start..position]);
+                start = position + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&details[start..]);
+    parts
 }
 
 impl<'a> Names<'a> {

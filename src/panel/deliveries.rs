@@ -113,8 +113,9 @@ fn filter_fields<'a>(context: &'a PageContext, filter: &DeliveryFilter) -> ListF
         ("endpoint", filter.endpoint_id.is_some()),
         ("topic", filter.topic.is_some()),
         ("response", filter.response.is_some()),
-        ("from", filter.since.is_some()),
-        ("to", filter.before.is_some()),
+        // The filter can have a default period instead.
+        ("from", parse_period(context.query.get("from")).is_some()),
+        ("to", parse_period(context.query.get("to")).is_some()),
     ];
     let mut fields = ListFilter::new(context, "/deliveries", &validity.map(|(name, _)| name));
     for (name, _) in validity.into_iter().filter(|(_, is_valid)| !is_valid) {

@@ -36,8 +36,8 @@ const MAX_FAILING: usize = 5;
 pub(super) struct Deliveries {
     endpoints: Vec<Endpoint>,
     counts: Vec<DeliveryCount>,
-    /// Failed deliveries of the period before; `None` if it had no deliveries, or the worker may have removed a part of
-    /// them.
+    /// Failed deliveries of the period before; `None` if it had no deliveries, the worker may have removed a part of them, or
+    /// the store has left out a part of them.
     failed_before: Option<u64>,
 }
 
@@ -48,20 +48,20 @@ impl Deliveries {
         let has_before = period.length() <= DAY;
         let length = period.length().saturating_mul(1 + u32::from(has_before));
         let counts = stores.deliveries.delivery_stats(length, context.now).await?;
+        // Of each state, the store reads the latest deliveries of both periods together.
+        let is_complete = !is_capped(
+            &counts,
+            &[DeliveryState::Dead, DeliveryState::Gone, DeliveryState::Withheld],
+        );
         let hours = period.length().as_secs() / HOUR.as_secs();
         let (counts, before): (Vec<_>, Vec<_>) =
             counts.into_iter().partition(|one| one.hours_ago < hours);
         Ok(Self {
             endpoints: stores.endpoints.list().await?,
             counts,
-            failed_before: (has_before && !before.is_empty()).then(|| failed(&before)),
+            failed_before: (has_before && is_complete && !before.is_empty())
+                .then(|| failed(&before)),
         })
-    }
-
-    /// Returns whether the store has left out older deliveries.
-    fn is_capped(&self) -> bool {
-        let counts = DeliveryState::ALL.iter().map(|state| in_state(self.counts.iter(), *state));
-        counts.max().unwrap_or_default() >= DeliveryCount::MAX_DELIVERIES.into()
     }
 
     /// Returns the number of failed deliveries.
@@ -113,7 +113,7 @@ impl Deliveries {
                     }))
                 } @else {
                     (self.chart(period))
-                    @if self.is_capped() {
+                    @if is_capped(&self.counts, DeliveryState::ALL) {
                         p.hint { "Of each state, the latest " (number(DeliveryCount::MAX_DELIVERIES.into())) " deliveries are counted." }
                     }
                     p.states {
@@ -212,6 +212,13 @@ fn in_state<'a>(counts: impl Iterator<Item = &'a DeliveryCount>, state: Delivery
     in_state.map(|one| one.count).sum()
 }
 
+/// Returns whether the store has left out older deliveries in one of these states.
+fn is_capped(counts: &[DeliveryCount], states: &[DeliveryState]) -> bool {
+    states
+        .iter()
+        .any(|state| in_state(counts.iter(), *state) >= DeliveryCount::MAX_DELIVERIES.into())
+}
+
 fn failed(counts: &[DeliveryCount]) -> u64 {
     let mut sums = [0; 3];
     for one in counts {
@@ -258,7 +265,7 @@ mod tests {
         assert_eq!(deliveries.failed().count, 20_000);
         let delivered = in_state(deliveries.counts.iter(), DeliveryState::Delivered);
         assert_eq!(delivered, 9);
-        assert!(deliveries.is_capped());
+        assert!(is_capped(&deliveries.counts, DeliveryState::ALL));
         let [more, fewer] = [2, 1].map(endpoint_id);
         assert_eq!(deliveries.by_endpoint(), [&more, &fewer]);
         let [_, week, _] = &Period::ALL;
@@ -266,5 +273,36 @@ mod tests {
         assert_eq!(intervals.len(), 28);
         assert_eq!((intervals[27], intervals[26]), ([0, 1, 20_000], [7, 0, 0]));
         assert_eq!(intervals[0], [2, 0, 0]);
+    }
+
+    #[test]
+    fn each_state_belongs_to_one_group() {
+        use DeliveryState::{Dead, Delivered, Gone, Queued, Retrying, Withheld};
+        for (state, expected) in [
+            (Delivered, [1, 0, 0]),
+            (Queued, [0, 1, 0]),
+            (Retrying, [0, 1, 0]),
+            (Dead, [0, 0, 1]),
+            (Gone, [0, 0, 1]),
+            (Withheld, [0, 0, 1]),
+        ] {
+            let mut sums = [0; 3];
+            add(&mut sums, &count(0, state, 1, 1));
+            assert_eq!(sums, expected, "{}", state.as_str());
+        }
+    }
+
+    #[test]
+    fn endpoints_with_the_same_failures_are_ordered_by_their_other_deliveries() {
+        let counts = vec![
+            count(0, DeliveryState::Delivered, 1, 3),
+            count(0, DeliveryState::Queued, 2, 4),
+            count(0, DeliveryState::Delivered, 3, 2),
+            count(0, DeliveryState::Retrying, 3, 3),
+            count(0, DeliveryState::Dead, 4, 1),
+        ];
+        let deliveries = Deliveries { endpoints: Vec::new(), counts, failed_before: None };
+        let [first, second, third, fourth] = [4, 3, 2, 1].map(endpoint_id);
+        assert_eq!(deliveries.by_endpoint(), [&first, &second, &third, &fourth]);
     }
 }

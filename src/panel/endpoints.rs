@@ -285,10 +285,11 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     else {
         return show_invalid(context, &form).await;
     };
-    let new =
-        NewEndpoint { url, topics, owner_name: Some(context.name(&owner).await?), owner, secret };
+    // Loaded before the change: an error after it would hide the secret.
+    let owner_name = context.name(&owner).await?;
+    let new = NewEndpoint { url, topics, owner_name: Some(owner_name.clone()), owner, secret };
     match context.webhook_admin()?.add(new, &context.actor).await {
-        Ok(added) => return show_added(context, &added).await,
+        Ok(added) => return show_added(context, &added, &owner_name),
         Err(WebhookAdminError::Address(error)) => {
             let text = context.webhook_admin()?.describe(&error);
             form.add_error("url", text);
@@ -304,10 +305,9 @@ async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
     Ok(context.invalid(ADD, REFUSED, add_form(context, form).await?))
 }
 
-async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {
+fn show_added(context: &PageContext, added: &EndpointWithSecret, owner: &str) -> PageResult {
     let endpoint = &added.endpoint;
     tracing::info!(endpoint = %endpoint.id, admin = %context.session.user_id, "endpoint added");
-    let owner = context.name(&endpoint.owner).await?;
     let reference_url = &context.panel.settings.reference_url;
     let path = format!("/webhooks/{}", endpoint.id);
     let main = html! {
@@ -325,7 +325,7 @@ async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageRe
         }
         (properties([
             ("URL", html! { span.scroll { (endpoint.url) } }),
-            ("Owner", breakable(&owner)),
+            ("Owner", breakable(owner)),
             ("Topics", html! { (endpoint.topics.to_string().replace(',', ", ")) }),
         ]))
     };

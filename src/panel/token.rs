@@ -47,8 +47,9 @@ async fn find(context: &PageContext) -> PanelResult<TokenRecord> {
 async fn page(context: &PageContext, token: &TokenRecord, form: &Form) -> PanelResult<Markup> {
     let path = page_path(token);
     let is_revoked = token.state(context.now) == TokenState::Revoked;
+    let owner = context.name(&token.owner).await?;
     Ok(html! {
-        (properties(context, token).await?)
+        (properties(context, token, &owner))
         p { a href=(context.url(&format!("/tokens/new?{LIKE}={}", token.lookup))) { "Issue again with the same scopes" } }
         (usage(context, token).await?)
         section aria-labelledby="change" {
@@ -72,8 +73,7 @@ async fn page(context: &PageContext, token: &TokenRecord, form: &Form) -> PanelR
 }
 
 /// Renders the properties of a token, except its label.
-pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup> {
-    let owner = context.name(&token.owner).await?;
+pub(super) fn properties(context: &PageContext, token: &TokenRecord, owner: &str) -> Markup {
     let time = |at: Option<Timestamp>| at.map_or_else(|| html! { "never" }, |at| context.time(at));
     let scopes = known_scopes(context, token);
     let rows = [
@@ -81,7 +81,7 @@ pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> Pa
             "State",
             html! { (badge(token.state(context.now).as_str())) @if let Some(at) = token.revoked_at { " " (context.time(at)) } },
         ),
-        ("Owner", context.member(&token.owner, &owner)),
+        ("Owner", context.member(&token.owner, owner)),
         (
             "Scopes",
             html! { @for (index, scope) in scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } },
@@ -94,7 +94,7 @@ pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> Pa
             html! { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } },
         ),
     ];
-    Ok(components::properties(rows))
+    components::properties(rows)
 }
 
 /// `POST /tokens/{id}`
@@ -131,9 +131,10 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
     if token.state(context.now) == TokenState::Revoked {
         return context.redirect(&path);
     }
+    let owner = context.name(&token.owner).await?;
     let main = html! {
         p { (EFFECT) }
-        (properties(context, &token).await?)
+        (properties(context, &token, &owner))
         form method="post" action=(context.url(&format!("{path}/revoke"))) {
             (context.csrf())
             div.actions {

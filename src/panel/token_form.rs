@@ -155,6 +155,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
         return show_invalid(context, &form).await;
     };
+    // Loaded before the change: an error after it would hide the token.
     let owner_name = context.name(&owner).await?;
     let request = TokenRequest::new(&owner, &scopes)
         .owner_name(&owner_name)
@@ -165,7 +166,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let random = &*panel.environment.random;
     let scopes = panel.environment.scopes();
     match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {
-        Ok((token, record)) => show_token(context, &token, &record).await,
+        Ok((token, record)) => show_token(context, &token, &record, &owner_name),
         Err(error) => {
             add_error(&mut form, error)?;
             show_invalid(context, &form).await
@@ -202,7 +203,12 @@ async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
     Ok(context.invalid(ISSUE, REFUSED, issue_form(context, form).await?))
 }
 
-async fn show_token(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
+fn show_token(
+    context: &PageContext,
+    token: &PlainToken,
+    record: &TokenRecord,
+    owner: &str,
+) -> PageResult {
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let api_url = context.panel.settings.api_url.as_str();
     let reference_url = context.panel.settings.reference_url.as_str();
@@ -224,7 +230,7 @@ async fn show_token(context: &PageContext, token: &PlainToken, record: &TokenRec
         }
         section aria-labelledby="issued" {
             h2 id="issued" { "Properties" }
-            (token_page::properties(context, record).await?)
+            (token_page::properties(context, record, owner))
             p { a href=(context.url(&page_path(record))) { "Page of this token" } }
         }
     };

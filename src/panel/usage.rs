@@ -81,13 +81,15 @@ async fn expiring_tokens(context: &PageContext) -> PanelResult<Markup> {
     };
     let expiring = context.stores().tokens.list(&filter, context.now).await?;
     let tokens = expiring.len();
-    let is_capped = expiring.len() >= MAX_TOKENS as usize;
+    let text = if tokens >= MAX_TOKENS as usize {
+        format!("{tokens} or more tokens expire")
+    } else {
+        counted(tokens, "token expires", "tokens expire")
+    };
     Ok(html! {
         @if tokens > 0 {
             p.notice.waiting {
-                a href={ (context.url("/tokens")) "?state=" (EXPIRING_SOON) } {
-                    (counted(tokens, "token expires", "tokens expire")) @if is_capped { " or more" }
-                }
+                a href={ (context.url("/tokens")) "?state=" (EXPIRING_SOON) } { (text) }
                 " within 7 days."
             }
         }

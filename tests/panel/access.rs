@@ -1,9 +1,11 @@
 //! Access checks of all routes of the panel's router.
 
 use forum_api::test_util::Intervention;
+use forum_test_support::body_in_parts::BodyInParts;
 use forum_test_support::endless_body::EndlessBody;
 use forum_test_support::thread_log;
 use http::Request;
+use tokio::time::Instant;
 
 use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture, Response};
 
@@ -40,7 +42,7 @@ const FORM: &Fields<'static> = &[
     ("activates_at", "2026-01-02T00:00:00.000Z"),
 ];
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_valid_form_changes_stored_data() {
     let count = paths("post", &PanelFixture::with_content().await).len();
     for number in 0..count {
@@ -158,26 +160,39 @@ async fn an_invalid_form_changes_nothing() {
 async fn a_form_that_does_not_arrive_before_the_timeout_is_a_400() {
     let fixture = PanelFixture::new().await;
     let request = Request::post("/panel/webhooks").header(ADMIN.0, ADMIN.1);
+    let began = Instant::now();
     let response = fixture.call(request.body(EndlessBody::default()).unwrap()).await;
-    assert_eq!(response.status, 400);
+    assert_eq!((response.status, began.elapsed().as_secs()), (400, 30));
     assert!(response.contains("The form could not be read."));
 }
 
 #[tokio::test]
-async fn an_error_page_has_navigation_and_a_link_back_for_an_administrator() {
+async fn a_form_in_too_many_parts_cannot_be_read() {
+    let fixture = PanelFixture::new().await;
+    let request = Request::post("/panel/webhooks").header(ADMIN.0, ADMIN.1);
+    let body = BodyInParts::new(&"x".repeat(5_000), 1);
+    let response = fixture.call(request.body(body).unwrap()).await;
+    assert_eq!(response.status, 400);
+    assert!(response.contains("The form could not be read."), "{response:?}");
+}
+
+#[tokio::test]
+async fn an_error_page_has_a_title_navigation_and_a_link_back_for_an_administrator() {
     let fixture = PanelFixture::with_content().await;
     let unknown = fixture.get("/panel/nothing").await;
     let absent = fixture.get("/panel/webhooks/whe_9").await;
     let forged = fixture.send("POST", "/panel/webhooks", &[ADMIN], &[]).await;
     let unreadable = fixture.post("/panel/webhooks", &[("url", "\0")]).await;
-    for (page, status, back) in [
-        (unknown, 404, "/panel/usage\">Back to Usage"),
-        (absent, 404, "/panel/webhooks\">Back to Webhooks"),
-        (forged, 403, "/panel/webhooks\">Back to Webhooks"),
-        (unreadable, 400, "/panel/webhooks\">Back to Webhooks"),
+    let too_long = fixture.post("/panel/webhooks", &[("url", &*"x".repeat(2 << 20))]).await;
+    for (page, status, title, back) in [
+        (unknown, 404, "Not found", "/panel/usage\">Back to Usage"),
+        (absent, 404, "Not found", "/panel/webhooks\">Back to Webhooks"),
+        (forged, 403, "Form rejected", "/panel/webhooks\">Back to Webhooks"),
+        (unreadable, 400, "Invalid form", "/panel/webhooks\">Back to Webhooks"),
+        (too_long, 400, "Form too long", "/panel/webhooks\">Back to Webhooks"),
     ] {
         assert_eq!(page.status, status);
-        page.expect(&["<nav", back]);
+        page.expect(&["<nav", &format!("<h1><span class=\"long\">{title}</span></h1>"), back]);
     }
     for panics in [false, true] {
         fixture.interceptor.on_call(move |method, _| match method {

@@ -4,8 +4,15 @@ use forum_api::audit::AuditAction;
 use forum_api::panel::PanelSettings;
 use forum_api::scope::Surface;
 use forum_api::store::AuditFilter;
+use forum_test_support::thread_log;
 
-use crate::fixture::{ADMIN, NAMES, PanelFixture, URL};
+use crate::fixture::{ADMIN, NAMES, PanelFixture, Response, URL};
+
+/// Returns the page of the entry about the latest issued token.
+async fn page_of_latest_issue(fixture: &PanelFixture) -> Response {
+    let list = fixture.get("/panel/audit?action=token.issued").await;
+    fixture.get(list.after("<td data-label=\"Time\"><div><a href=\"")).await
+}
 
 #[tokio::test]
 async fn changes_in_the_panel_add_entries() {
@@ -28,15 +35,30 @@ async fn changes_in_the_panel_add_entries() {
     assert!(!page.contains(link), "a removed endpoint has no page");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_entry_links_to_a_delivery_unless_it_removed_it() {
+    let mut fixture = PanelFixture::with_content().await;
+    for action in ["/retry", "/remove"] {
+        fixture.post(&fixture.delivery_path(action), &[]).await;
+    }
+    let link = format!("<a href=\"{}\">", fixture.delivery_path(""));
+    for (action, is_linked) in [("delivery.redelivered", true), ("delivery.removed", false)] {
+        let page = fixture.get(&format!("/panel/audit?action={action}")).await;
+        assert!(page.contains(&fixture.delivery), "{action}");
+        assert_eq!(page.contains(&link), is_linked, "{action}");
+    }
+    fixture.panel = fixture.node_without_webhooks();
+    let page = fixture.get("/panel/audit?action=delivery.redelivered").await;
+    assert!(page.contains(&fixture.delivery) && !page.contains("/panel/deliveries"));
+}
+
 #[tokio::test]
 async fn the_page_of_an_entry_has_all_details_and_names() {
     let fixture = PanelFixture::with_content().await;
     let scopes: Vec<_> = Surface::Full.scopes().map(|scope| ("scopes", scope.as_str())).collect();
     let form = [&[("expires_in_days", "")], scopes.as_slice()].concat();
     assert_eq!(fixture.issue(&form).await.status, 200);
-    let list = fixture.get("/panel/audit?action=token.issued").await;
-    let link = list.after("<td data-label=\"Time\"><div><a href=\"");
-    let entry = fixture.get(link).await;
+    let entry = page_of_latest_issue(&fixture).await;
     entry.expect(&[
         "<span class=\"one-line\" title=\"a laptop\">a laptop</span></a>",
         "<li>owner alice</li>",
@@ -52,6 +74,17 @@ async fn the_page_of_an_entry_has_all_details_and_names() {
     let escaped = |text: &str| text.replace('<', "&lt;").replace('>', "&gt;");
     added.expect(&[&format!("owner {}", escaped(NAMES[2]))]);
     added.expect(&[&format!("title=\"{}\"", URL.replace('&', "&amp;"))]);
+}
+
+#[tokio::test]
+async fn a_label_is_one_part_of_the_details() {
+    let fixture = PanelFixture::new().await;
+    fixture.issue(&[("label", "laptop; scopes everything; x")]).await;
+    let entry = page_of_latest_issue(&fixture).await;
+    entry.expect(&[
+        "<li>label &quot;laptop; scopes everything; x&quot;</li>",
+        "<li>owner alice</li>",
+    ]);
 }
 
 #[tokio::test]
@@ -111,4 +144,34 @@ async fn the_log_has_pages_of_fifty_entries() {
     assert!(next.contains("action=token%2Eissued"), "{next}");
     let second = fixture.get(&next).await;
     assert_eq!((rows(&second.body), second.next_page()), (1, None));
+}
+
+/// The log of the program has a line for each of these changes, besides the entry of the audit log.
+#[tokio::test]
+async fn changes_are_logged_with_their_administrator() {
+    thread_log::record();
+    let fixture = PanelFixture::with_content().await;
+    let page = format!("/panel/tokens/{}", fixture.token);
+    fixture.post(&page, &[("label", "b")]).await;
+    let revoke = format!("{page}/revoke");
+    for path in [revoke, fixture.delivery_path("/remove"), fixture.endpoint_path("/remove")] {
+        fixture.post(&path, &[]).await;
+    }
+    let log = thread_log::take();
+    let changes: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains(" admin="))
+        .filter_map(|line| line.rsplit(": ").next())
+        .collect();
+    let PanelFixture { token, endpoint, delivery, .. } = &fixture;
+    let expected = [
+        format!("token issued lookup={token} admin=1"),
+        format!("endpoint added endpoint={endpoint} admin=1"),
+        format!("endpoint secret rotated endpoint={endpoint} admin=1"),
+        format!("token updated lookup={token} admin=1"),
+        format!("token revoked lookup={token} admin=1"),
+        format!("delivery removed delivery={delivery} admin=1"),
+        format!("endpoint removed endpoint={endpoint} admin=1"),
+    ];
+    assert_eq!(changes, expected);
 }

@@ -106,7 +106,7 @@ async fn all_dead_deliveries_are_retried_together() {
         (&fixture.endpoint_path(""), &of_endpoint),
         ("/panel/deliveries", "/panel/deliveries/retry-dead"),
     ] {
-        let button = format!("action=\"{path}\"");
+        let button = format!("<div class=\"actions\"><form method=\"post\" action=\"{path}\">");
         let shown = fixture.get(page).await;
         assert!(shown.contains(&button) && shown.contains("Redeliver all failed (1)"));
         let (_, shown) = fixture.post_and_follow(path).await;
@@ -198,6 +198,8 @@ async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen()
         let is_covered = page.contains("covers the 7 days before");
         assert_eq!(is_covered, is_default, "{query}");
     }
+    let invalid = fixture.get("/panel/deliveries?response=5xx&from=2026").await;
+    assert_eq!(invalid.after("name=\"from\" type=\"datetime-local\" value=\""), "");
 }
 
 #[tokio::test]
@@ -269,4 +271,7 @@ async fn the_usage_counts_all_deliveries_of_the_last_day() {
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains("No deliveries in the last 24 hours."));
+    assert!(page.contains("0</a></strong><small>1 fewer than in the 24 hours before</small>"));
+    let page = fixture.get("/panel/usage?period=7d").await;
+    assert!(page.contains("12,001 deliveries in 7 days"));
 }

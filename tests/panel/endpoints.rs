@@ -94,7 +94,7 @@ async fn url_owner_and_topics_are_changed_together() {
     assert_eq!(stored.owner, 2.into());
     assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
     let log = fixture.get("/panel/audit?action=endpoint.updated").await;
-    let details = "url https://93.184.215.14/new; topics poll.voted,post.created; owner alice";
+    let details = "owner alice; url https://93.184.215.14/new; topics poll.voted,post.created";
     assert!(log.contains(details));
     let again = fixture.post_confirmed(&path, &CHANGED).await;
     assert_eq!(again.status, 303);
@@ -361,6 +361,7 @@ async fn an_example_of_each_topic_can_be_sent() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get(&fixture.endpoint_path("")).await;
     assert!(page.contains("<option>message.sent</option>") && page.contains(">Send example<"));
+    page.expect(&["<select class=\"choice\" id=\"topic\" name=\"topic\">"]);
     let example = fixture.endpoint_path("/example");
     let rated = [("topic", "member.rated")];
     let (_, page) = fixture.send_and_follow(&example, &rated).await;

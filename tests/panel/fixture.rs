@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::host::{AdminAuth, BackendResult, Session};
+use forum_api::host::{AdminAuth, BackendError, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder, PanelSettings};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom};
@@ -51,6 +51,8 @@ pub const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 #[derive(Default)]
 pub struct Members {
     names_calls: AtomicU32,
+    /// `true` if the names of members cannot be loaded.
+    fails: AtomicBool,
 }
 
 fn member(name: &str) -> Option<UserId> {
@@ -83,6 +85,9 @@ impl AdminAuth for Members {
 
     async fn usernames(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         self.names_calls.fetch_add(1, Ordering::Relaxed);
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(BackendError::new("the board is unreachable"));
+        }
         let names = (1..).map(UserId::from).zip(NAMES.map(String::from));
         Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
@@ -227,12 +232,21 @@ impl PanelFixture {
         let added = fixture.post_confirmed("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("href=\"/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
-        let environment = Environment::default().clock(fixture.clock.clone());
+        let environment = Environment::default()
+            .clock(fixture.clock.clone())
+            .random(Arc::new(SeededRandom::new(2)));
         let admin = WebhookAdmin::new(fixture.webhooks.clone(), &environment);
         let pinged = admin.ping(&fixture.endpoint_id()).await;
         fixture.delivery = pinged.unwrap().to_string();
         fixture.end_attempt(DeliveryState::Dead).await;
         fixture
+    }
+
+    /// After this method of a store, the names of members cannot be loaded.
+    pub fn fail_names_after(&self, method: &'static str) {
+        let members = self.members.clone();
+        let change = move |_: &mut bool| members.fails.store(true, Ordering::Relaxed);
+        self.interceptor.on_result(method, change);
     }
 
     /// Creates the panel of another node with the same stores.

@@ -7,5 +7,6 @@ mod endpoints;
 mod fixture;
 mod nonces;
 mod pages;
+mod recorded;
 mod tokens;
 mod usage;

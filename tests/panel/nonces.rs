@@ -76,6 +76,20 @@ async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
     assert_eq!(fixture.tokens().await.len(), 1);
 }
 
+/// The page is the only one that shows the secret.
+#[tokio::test]
+async fn a_secret_is_shown_even_if_the_board_fails_after_the_change() {
+    let fixture = PanelFixture::new().await;
+    fixture.fail_names_after("tokens.create");
+    let issued = fixture.issue(&[]).await;
+    assert!(issued.status == 200 && issued.contains("forum_pat_"), "{issued:?}");
+    let fixture = PanelFixture::new().await;
+    fixture.fail_names_after("endpoints.add");
+    let form = [("url", "https://93.184.215.14/hook"), ("topics", "*")];
+    let added = fixture.post_confirmed("/panel/webhooks", &form).await;
+    assert!(added.status == 200 && added.contains("whsec_"), "{added:?}");
+}
+
 #[tokio::test]
 async fn nodes_share_nonces_and_password_attempts() {
     let mut fixture = PanelFixture::new().await;

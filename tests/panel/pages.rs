@@ -35,9 +35,18 @@ fn assert_is_passive(page: &Response, path: &str) {
     }
 }
 
+/// Checks that the forms that are sent with POST, and no others, have the CSRF token.
+fn assert_forms_have_csrf(page: &Response, path: &str) {
+    for form in page.body.split("<form ").skip(1) {
+        let (form, _) = form.split_once("</form>").unwrap();
+        let is_post = form.contains("method=\"post\"");
+        assert_eq!(form.contains("name=\"csrf\""), is_post, "{path}: {form}");
+    }
+}
+
 /// Returns the paths of all pages, with the ids of the content of the fixture. Reads the router's source, because its table is
 /// private.
-async fn page_paths(fixture: &PanelFixture) -> Vec<String> {
+pub async fn page_paths(fixture: &PanelFixture) -> Vec<String> {
     let list = fixture.get("/panel/audit?action=token.issued").await;
     let entry = list.after("href=\"/panel/audit/").to_owned();
     let ids = [
@@ -67,6 +76,7 @@ async fn all_pages_have_security_headers_and_no_active_content() {
         assert_eq!(page.status, status, "{path}");
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
         assert_is_passive(&page, &path);
+        assert_forms_have_csrf(&page, &path);
         let head = fixture.send("HEAD", &path, &[ADMIN], &[]).await;
         assert_eq!((head.status, head.body.as_str()), (status, ""), "{path}");
         assert_is_passive(&fixture.get_as("", &path).await, &path);
@@ -136,6 +146,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("api_url", |settings| settings.api_url = "/api/v1".into()),
         ("reference_url", |settings| settings.reference_url = "javascript:alert(1)".into()),
         ("reference_url", |settings| settings.reference_url = "//other.example".into()),
+        ("mcp_url", |settings| settings.mcp_url = "/mcp".into()),
         ("board_url", |settings| settings.board_url = "board".into()),
         ("accent_color", |settings| settings.accent_color = "#12345".into()),
         ("accent_color", |settings| settings.accent_color = "#12345}".into()),
@@ -217,16 +228,15 @@ async fn pages_have_the_name_of_the_board_and_of_their_object_and_a_way_back() {
     let url = URL.replace('&', "&amp;");
     let delivery = format!("ping {}", fixture.delivery);
     let label = "&lt;script&gt;alert(1)&lt;/script&gt;";
-    for (path, area, name) in [
-        (format!("/panel/tokens/{}", fixture.token), "tokens", label),
-        (fixture.endpoint_path(""), "webhooks", &url),
-        (fixture.delivery_path(""), "deliveries", &delivery),
+    for (path, area, area_name, name) in [
+        (format!("/panel/tokens/{}", fixture.token), "tokens", "API tokens", label),
+        (fixture.endpoint_path(""), "webhooks", "Webhooks", &url),
+        (fixture.delivery_path(""), "deliveries", "Deliveries", &delivery),
     ] {
         let page = fixture.get(&path).await;
         let back = format!("<a href=\"/panel/{area}\">Back to the list</a>");
         page.expect(&[
-            &format!("<title>{name} · "),
-            " · Control panel · Tea &lt;club&gt;</title>",
+            &format!("<title>{name} · {area_name} · Control panel · Tea &lt;club&gt;</title>"),
             "<h1><span class=\"long\"",
             &back,
         ]);

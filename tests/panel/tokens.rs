@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use forum_api::Environment;
+use forum_api::model::UserId;
 use forum_api::panel::PanelSettings;
-use forum_api::runtime::Clock;
+use forum_api::runtime::{Clock, SeededRandom};
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::{TokenUsage, UsageCounts};
-use forum_api::token::{Lookup, PlainToken, TokenState};
+use forum_api::token::{Lookup, PlainToken, TokenRequest, TokenState, issue_token};
 use forum_api::webhook::Topic;
 
 use crate::fixture::{PASSWORD, PanelFixture, Response};
@@ -243,6 +245,7 @@ async fn tokens_are_filtered_by_text_owner_and_state() {
         let page = fixture.get(&format!("/panel/tokens{query}")).await;
         let expected: Vec<_> = expected.iter().map(|lookup| lookup.to_string()).collect();
         assert_eq!(lookups(&page), expected, "{query}");
+        assert!(!page.contains("value=\"other\""), "{query}: an unknown state is not a filter");
         let is_empty = page.contains("No tokens match these filters.");
         assert_eq!(is_empty, expected.is_empty(), "{query}");
     }
@@ -294,6 +297,13 @@ async fn a_label_is_changed_on_the_page_of_its_token() {
     let audit = fixture.get("/panel/audit?action=token.updated").await;
     assert_eq!(audit.body.matches("<code>token.updated</code>").count(), 1);
     assert!(audit.contains("label &quot;&lt;i&gt;phone&quot;"));
+
+    fixture.post(&path, &[("label", "")]).await;
+    assert_eq!(stored().await, "");
+    let name = "<span class=\"long\">No label</span>";
+    fixture.get(&path).await.expect(&[&format!("<h1>{name}</h1>")]);
+    let link = format!("<a href=\"{path}\"><strong>{name}</strong></a>");
+    fixture.get("/panel/tokens").await.expect(&[&link]);
 }
 
 #[tokio::test]
@@ -356,20 +366,29 @@ async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
             .skip(1)
             .filter_map(|one| one.split_once('>'));
         let checked = boxes.filter(|(one, _)| one.contains("checked"));
+        let scopes: Vec<_> = checked.filter_map(|(one, _)| one.split('"').next()).collect();
         let days =
             page.after("id=\"expires_in_days\" name=\"expires_in_days\" type=\"text\" value=\"");
-        (checked.count(), days.to_owned())
+        (scopes.join(" "), days.to_owned())
     };
+    let read = "forums:read threads:read posts:read members:read messages:read \
+                subscriptions:read search:read";
+    let agent = "forums:read threads:read posts:read members:read subscriptions:read search:read";
+    let all = "forums:read threads:read threads:write posts:read posts:write members:read \
+               messages:read messages:write polls:write reputation:write subscriptions:read \
+               subscriptions:write search:read votes:write";
+    let entered = "forums:read posts:read";
     for (preset, scopes, days) in [
-        (("scope_preset", "read"), 7, "30"),
-        (("scope_preset", "all"), 14, "30"),
-        (("expiry_preset", "7"), 2, "7"),
-        (("expiry_preset", "365"), 2, "365"),
-        (("expiry_preset", "never"), 2, ""),
+        (("scope_preset", "read"), read, "30"),
+        (("scope_preset", "agent"), agent, "30"),
+        (("scope_preset", "all"), all, "30"),
+        (("expiry_preset", "7"), entered, "7"),
+        (("expiry_preset", "365"), entered, "365"),
+        (("expiry_preset", "never"), entered, ""),
     ] {
         let page = fixture.issue(&[preset, ("password", "wrong")]).await;
         assert_eq!(page.status, 200, "{preset:?}");
-        assert_eq!(values(&page), (scopes, days.into()), "{preset:?}");
+        assert_eq!(values(&page), (scopes.into(), days.into()), "{preset:?}");
         assert!(page.contains("value=\"alice\"") && page.contains("value=\"a laptop\""));
         assert!(!page.contains("class=\"error\"") && !page.contains(PASSWORD));
         assert!(page.contains("Vote for posts."), "the panel offers scopes of the host");
@@ -417,4 +436,21 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
         assert_eq!(page.body.matches("autofocus").count(), 1);
         assert!(page.contains("{\n  &quot;mcpServers&quot;: {\n    &quot;forum&quot;: {\n"));
     }
+}
+
+#[tokio::test]
+async fn the_owner_of_a_token_can_be_a_removed_account() {
+    let fixture = PanelFixture::new().await;
+    let owner = UserId::from(9);
+    let request = TokenRequest::new(&owner, &[Scope::POSTS_READ]);
+    let tokens = &*fixture.stores.tokens;
+    let random = SeededRandom::new(2);
+    let now = fixture.clock.now();
+    let issued = issue_token(tokens, &random, Surface::Full, request, now).await;
+    let (token, _) = issued.unwrap();
+    let deleted = "<span class=\"long\">(deleted)</span>";
+    let listed = format!("<td data-label=\"Owner\"><div>{deleted}");
+    fixture.get("/panel/tokens").await.expect(&[&listed]);
+    let page = fixture.get(&format!("/panel/tokens/{}", token.lookup())).await;
+    page.expect(&[&format!("<dt>Owner</dt><dd>{deleted}")]);
 }

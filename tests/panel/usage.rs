@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::runtime::Clock;
-use forum_api::store::{TokenUsage, UsageCounts};
+use forum_api::store::{DeliveryCount, TokenUsage, UsageCounts};
 use forum_api::token::Lookup;
 
 use crate::fixture::PanelFixture;
@@ -50,6 +50,23 @@ async fn requests_are_shown_by_period_and_token() {
         "<dt>Requests</dt><dd><strong><a href=\"#requests\">10</a></strong><small>5 more than in the 24 hours before</small>",
     ]);
     assert_eq!(page.body.matches("role=\"img\"").count(), 2);
+    let (_, section) = page.body.split_once("id=\"requests\"").unwrap();
+    let (chart, _) = section.split_once("</figure>").unwrap();
+    let parts: Vec<_> =
+        chart.split("<rect ").skip(1).filter_map(|part| part.split('>').next()).collect();
+    let column = |x: u32| {
+        [("completed", 80, 40), ("refused", 60, 20), ("rejected", 40, 20), ("failed", 20, 20)].map(
+            |(series, y, height)| {
+                format!(
+                    "class=\"of-{series}\" x=\"{x}\" y=\"{y}\" width=\"24\" height=\"{height}\""
+                )
+            },
+        )
+    };
+    assert_eq!(parts, [column(3), column(693)].concat(), "from bottom to top");
+    let times = chart.split("<time ").skip(1);
+    let ends: Vec<_> = times.filter_map(|time| time.split(['>', '<']).nth(1)).collect();
+    assert_eq!(ends, ["2025-12-31 01:00 UTC", "2026-01-01 00:00 UTC"]);
     for (period, figure) in [
         ("7d", "15</a></strong><small>10 more than in the 7 days before</small>"),
         ("30d", "20</a></strong><small>no data before</small>"),
@@ -89,6 +106,15 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
     ]);
 }
 
+#[tokio::test]
+async fn a_hundred_tokens_that_expire_are_a_hundred_or_more() {
+    let fixture = PanelFixture::new().await;
+    for _ in 0..100 {
+        fixture.issue(&[("expires_in_days", "7")]).await;
+    }
+    fixture.get("/panel/usage").await.expect(&[">100 or more tokens expire</a> within 7 days."]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
     let mut fixture = PanelFixture::with_content().await;
@@ -105,4 +131,23 @@ async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
     assert_eq!(rows.len(), 10);
     assert!(rows[0].contains(&failing), "{}", rows[0]);
     assert!(table.contains("<a href=\"/panel/webhooks\">All endpoints</a>"));
+}
+
+/// Of each state, the store reads the latest 20,000 deliveries of both periods together.
+#[tokio::test]
+async fn failed_deliveries_are_not_compared_with_an_incomplete_period() {
+    let fixture = PanelFixture::with_content().await;
+    for (earlier, change) in
+        [(4_999, "10,001 more than in the 24 hours before"), (5_000, "no data before")]
+    {
+        let add = move |counts: &mut Vec<DeliveryCount>| {
+            let mut before = counts[0].clone();
+            (before.hours_ago, before.count) = (24, earlier);
+            counts[0].count = 15_000;
+            counts.push(before);
+        };
+        fixture.interceptor.on_result("deliveries.delivery_stats", add);
+        let figure = format!("<a href=\"#deliveries\">15,000</a></strong><small>{change}</small>");
+        fixture.get("/panel/usage").await.expect(&[&figure]);
+    }
 }
