@@ -269,15 +269,20 @@ impl NewEntries {
     ) -> Result<()> {
         let mut about = target.clone();
         if action == AuditAction::ENDPOINT_UPDATED.as_str() {
-            if let Some(owner) = details.strip_prefix("owner ").and_then(audit::parse_marked_id) {
+            let only_owner = details.strip_prefix("owner ").filter(|owner| !owner.contains(';'));
+            if let Some(owner) = only_owner.and_then(audit::parse_marked_id) {
                 self.hidden_endpoints.insert(about.clone(), owner.into());
             }
-            if let Some((values, owner)) = details.rsplit_once("owner ")
-                && let Some(lost) = NamedMember::find(owner, restored, replaced)?
-                && !lost.is_restored
-            {
-                *details = format!("{values}owner {}", audit::marked_id(lost.id));
+            let mut parts: Vec<_> = details.split("; ").map(str::to_owned).collect();
+            for part in &mut parts {
+                if let Some(owner) = part.strip_prefix("owner ")
+                    && let Some(lost) = NamedMember::find(owner, restored, replaced)?
+                    && !lost.is_restored
+                {
+                    *part = format!("owner {}", audit::marked_id(lost.id));
+                }
             }
+            *details = parts.join("; ");
             self.updated_endpoints.entry(about.clone()).or_default().set(details);
         } else if OF_MEMBERS.iter().any(|one| one.as_str() == action) {
             if let Some(id) = audit::parse_marked_id(target) {

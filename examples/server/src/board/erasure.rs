@@ -6,12 +6,14 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use deadpool_postgres::{Object, Pool};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{
     BackendError, BackendResult, BoardError, BoardResult, OrInternal, RequestInfo,
 };
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::Clock;
+use forum_api::store::sqlite::Database;
 use forum_api::store::{ErasedMember, ErasureStatement};
 use forum_api::webhook::Event;
 use rusqlite::OpenFlags;
@@ -179,42 +181,57 @@ impl ReferenceBoard {
     ///
     /// # Errors
     /// If a SQLite file cannot be rewritten.
-    pub async fn clear_free_space(&self, done: &str) -> BoardResult<&'static str> {
+    pub async fn clear_free_space(&self, done: &str) -> BoardResult<String> {
         match &self.database {
             BoardDatabase::Sqlite(database) => {
-                let path = database
-                    .read(|connection| -> BackendResult<Option<PathBuf>> {
-                        Ok(connection.path().map(PathBuf::from))
-                    })
-                    .await?;
-                let Some(path) = path.filter(|path| path.is_absolute()) else {
-                    return Ok("");
-                };
-                spawn_blocking(move || rewrite(&path)).await.or_internal()?.map_err(|error| {
+                rewrite_file(database).await.map_err(|error| {
                     BoardError::internal(format!(
-                        "{done} The database file can still contain removed texts: {error}; then run VACUUM and PRAGMA wal_checkpoint(TRUNCATE) with the program sqlite3"
+                        "{done} The database file can still contain removed texts: {error}; then run, with SQLite 3.43 or later, INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
                     ))
                 })?;
-                Ok("")
+                Ok(String::new())
             }
-            BoardDatabase::Postgres(database) => {
-                let client = database.pool.get().await.or_internal()?;
-                Ok(match client.batch_execute(VACUUM).await {
-                    Ok(()) => "",
-                    Err(_) => {
-                        " Postgres removes the former versions of the rows with its next vacuum."
-                    }
-                })
-            }
+            BoardDatabase::Postgres(database) => Ok(match vacuum(&database.pool).await {
+                Ok(()) => String::new(),
+                Err(error) => format!(
+                    " VACUUM failed: {error}. Postgres removes the former versions of the rows with its next vacuum."
+                ),
+            }),
         }
     }
 }
 
+/// Tables with data of members.
+const TABLES: [&str; 17] = [
+    "member",
+    "thread",
+    "thread_author",
+    "post",
+    "post_text",
+    "poll",
+    "poll_option",
+    "rating",
+    "message",
+    "message_copy",
+    "forum_api_tokens",
+    "forum_api_idempotency_keys",
+    "forum_api_events",
+    "forum_api_deliveries",
+    "forum_api_attempts",
+    "forum_api_endpoints",
+    "forum_api_audit_log",
+];
+
 /// Removes the former versions of rows from the tables, and their values from the statistics.
-const VACUUM: &str = "
-    VACUUM (ANALYZE, INDEX_CLEANUP ON) member, thread, thread_author, post, post_text, poll, poll_option, rating, message,
-        message_copy, forum_api_tokens, forum_api_idempotency_keys, forum_api_events, forum_api_deliveries,
-        forum_api_attempts, forum_api_endpoints, forum_api_audit_log";
+async fn vacuum(pool: &Pool) -> BackendResult<()> {
+    // The connection does not return to the pool, whose statements have a time limit.
+    let client = Object::take(pool.get().await?);
+    client.batch_execute("SET statement_timeout = 0").await?;
+    for table in TABLES {
+        client.batch_execute(&format!("VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}")).await?;
+    }
+    Ok(())
+}
 
 /// Returns the name of a member who can be erased.
 async fn check_erasable(
@@ -348,6 +365,19 @@ impl LastStep {
         tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
         tx.execute_texts(AuditEntry::INSERT_SQL, &self.entry.insert_parameters(1)).await?;
         Ok(())
+    }
+}
+
+/// Rewrites the file of a database, if it has one.
+async fn rewrite_file(database: &Database) -> BackendResult<()> {
+    let path = database
+        .read(|connection| -> BackendResult<Option<PathBuf>> {
+            Ok(connection.path().map(PathBuf::from))
+        })
+        .await?;
+    match path.filter(|path| path.is_absolute()) {
+        Some(path) => spawn_blocking(move || rewrite(&path)).await.or_internal()?,
+        None => Ok(()),
     }
 }
 

@@ -30,7 +30,7 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
 /// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult<Vec<Forum>> {
     let mut children = BTreeMap::<Option<i64>, Vec<(i64, Forum)>>::new();
-    let read = |row: &Row<'_>| {
+    let mut read = |row: &Row<'_>| {
         let id = row.value("id")?;
         let parent = row.value("parent_id")?;
         let mut forum = Forum::new(ForumId::from(id), row.value::<String>("title")?);
@@ -43,7 +43,7 @@ pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult
         children.entry(parent).or_default().push((id, forum));
         Ok(Continue(()))
     };
-    connection.each_row(&LIST, &[], read).await?;
+    connection.each_row(&LIST, &[], &mut read).await?;
     for siblings in children.values_mut() {
         siblings.sort_by_key(|(_, forum)| Reverse(forum.position));
     }

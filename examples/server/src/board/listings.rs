@@ -163,6 +163,9 @@ pub struct PostListing {
     pub body: String,
 }
 
+/// Condition of the posts in the hidden state `?1` that an operator can list, as in the index `post_hidden`.
+const HIDDEN_POSTS: &str = "state = ?1 AND state <> 'visible' AND NOT erased";
+
 /// Lists posts in a hidden state, the newest first: up to `rows` posts with smaller ids than `before`.
 pub async fn posts(
     connection: &Connection<'_>,
@@ -170,14 +173,17 @@ pub async fn posts(
     before: i64,
     rows: i64,
 ) -> BoardResult<Vec<PostListing>> {
-    let list = "
-        SELECT post.id, thread_id, username, created_at, body
-        FROM post LEFT JOIN member ON member.id = author_id
-        WHERE state = ?1 AND state <> 'visible' AND NOT erased AND post.id < ?2
-        ORDER BY post.id DESC LIMIT ?3";
+    static LIST: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT post.id, thread_id, username, created_at, body
+            FROM post LEFT JOIN member ON member.id = author_id
+            WHERE {HIDDEN_POSTS} AND post.id < ?2
+            ORDER BY post.id DESC LIMIT ?3"
+        )
+    });
     let parameters = bind![state.as_str(), before, rows];
     connection
-        .all(list, parameters, |row| {
+        .all(&LIST, parameters, |row| {
             Ok(PostListing {
                 post_id: row.id("id")?,
                 thread_id: row.id("thread_id")?,
@@ -190,9 +196,9 @@ pub async fn posts(
 }
 
 pub async fn count_posts(connection: &Connection<'_>, state: ContentState) -> BoardResult<usize> {
-    let count = "
-        SELECT count(*) AS posts FROM post WHERE state = ?1 AND state <> 'visible'";
-    connection.one(count, bind![state.as_str()], |row| row.count("posts")).await
+    static COUNT: LazyLock<String> =
+        LazyLock::new(|| format!("SELECT count(*) AS posts FROM post WHERE {HIDDEN_POSTS}"));
+    connection.one(&COUNT, bind![state.as_str()], |row| row.count("posts")).await
 }
 
 /// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.

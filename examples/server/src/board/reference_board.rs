@@ -23,6 +23,7 @@ use super::db::{
 use super::events::{Command, EventRecorder};
 use super::locks::LockTarget;
 use super::schema;
+use super::settings;
 use super::texts::Texts;
 
 #[derive(Clone, Debug)]
@@ -94,6 +95,24 @@ impl ReferenceBoard {
             primary.replicas = Replicas::of(&primary.pool, pools).await?;
         }
         Ok(self)
+    }
+
+    /// Returns the URL that [`record_base_url`](Self::record_base_url) last recorded; `None` if no server has recorded one.
+    pub async fn base_url(&self) -> BoardResult<Option<String>> {
+        self.read_short(|connection| Box::pin(settings::base_url(connection))).await
+    }
+
+    /// Records the public URL of a server for commands and workers. It is empty if the server listens on all addresses and
+    /// its public URL is unknown.
+    pub async fn record_base_url(&self, base_url: &str) -> BoardResult<()> {
+        if self.base_url().await?.as_deref() == Some(base_url) {
+            return Ok(());
+        }
+        let base_url = base_url.to_owned();
+        self.write(move |tx, _| {
+            Box::pin(async move { settings::set_base_url(tx, &base_url).await })
+        })
+        .await
     }
 
     /// Returns whether the database has a board already.

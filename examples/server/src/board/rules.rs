@@ -39,6 +39,12 @@ pub fn check_single_line<'a>(
     Ok(trimmed)
 }
 
+/// Returns whether a text has the `current` value apart from surrounding blanks. A text with a line break counts as changed,
+/// so that its check refuses it.
+pub fn is_unchanged(text: &str, current: &str) -> bool {
+    text.trim() == current && is_single_line(text)
+}
+
 pub fn check_body(text: &str, most: i64, texts: &Texts) -> BoardResult<()> {
     check_text("body", text, most, texts.body_missing, texts.body_too_long)
 }

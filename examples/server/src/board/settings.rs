@@ -248,6 +248,21 @@ pub async fn set_board_id(tx: &Transaction<'_>) -> BoardResult<()> {
     put(tx, BOARD_ID, &BASE64_URL_SAFE_NO_PAD.encode(id)).await.map(drop)
 }
 
+/// Key of the public URL of the server that was started last.
+const BASE_URL: &str = "board.base_url";
+
+/// Returns the public URL of the server that was started last. It is empty if that server listens on all addresses and its
+/// public URL is unknown. Returns `None` if no server has recorded a URL.
+pub async fn base_url(connection: &Connection<'_>) -> BoardResult<Option<String>> {
+    let find = "SELECT value FROM setting WHERE key = ?1";
+    connection.first(find, bind![BASE_URL], |row| row.value("value")).await
+}
+
+/// Records the public URL of a server.
+pub async fn set_base_url(tx: &Transaction<'_>, url: &str) -> BoardResult<()> {
+    put(tx, BASE_URL, url).await.map(drop)
+}
+
 /// Takes the board offline, with the time at which it is expected to be online again, or online. Returns `false` if the
 /// board is already in this state.
 pub async fn set_offline(
@@ -287,7 +302,37 @@ async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> BoardResult<bool> 
 
 #[cfg(test)]
 mod tests {
-    use super::EDIT_WINDOW;
+    use super::*;
+
+    #[test]
+    fn the_description_has_the_value_of_each_limit() {
+        let values = [
+            ("poll.options_max", "11"),
+            ("message.recipients_max", "12"),
+            ("reputation.max_points", "13"),
+            ("message.inbox_quota", "14"),
+            ("post.per_hour", "15"),
+            ("message.per_hour", "16"),
+            ("reputation.per_day", "17"),
+            ("post.edits_per_hour", "18"),
+            ("post.edit_window_minutes", "19"),
+        ];
+        let texts = values.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let notes = SettingValues(HashMap::from(texts)).describe().notes;
+        for limit in [
+            "options of a poll: 11;",
+            "recipients of a message: 12;",
+            "without the sign: 13;",
+            "without receipts: 14.",
+            "posts per hour: 15;",
+            "messages per hour: 16;",
+            "ratings per day: 17;",
+            "except staff: 18.",
+            "delete a post: 19 min.",
+        ] {
+            assert!(notes.contains(limit), "{limit} {notes}");
+        }
+    }
 
     #[test]
     fn an_edit_window_is_parsed_from_its_text() {

@@ -80,7 +80,7 @@ pub async fn list(
     let mut next = None;
     let mut items = Vec::with_capacity(list.limit.get());
     let mut last_id = 0;
-    let read = |row: &Row<'_>| {
+    let mut read = |row: &Row<'_>| {
         let (id, subscription) = read(row)?;
         if row.value("is_unread")? {
             // The next page begins with this row.
@@ -96,7 +96,7 @@ pub async fn list(
         items.push(subscription);
         Ok(Continue(()))
     };
-    connection.each_row(connection.on(&LIST), &visibility.with(parameters), read).await?;
+    connection.each_row(connection.on(&LIST), &visibility.with(parameters), &mut read).await?;
     Ok(Page { items, next })
 }
 

@@ -168,7 +168,8 @@ async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
     assert_eq!(rows, 2 * expected);
 }
 
-/// A page reads a limited number of subscriptions.
+/// A page reads at most 128 subscriptions. The next page begins with the first subscription that was not read: here to
+/// thread 472.
 #[tokio::test]
 async fn all_visible_targets_between_hidden_ones_are_listed() {
     let demo = Demo::new().await;
@@ -178,7 +179,7 @@ async fn all_visible_targets_between_hidden_ones_are_listed() {
             id, forum_id, title, title_words, state, created_at, last_activity_at, first_post_id
         )
         SELECT
-            1000 + n, forum.id, 'thread ' || n, '', CASE WHEN n IN (10, 300) THEN 'visible' ELSE 'deleted' END,
+            1000 + n, forum.id, 'thread ' || n, '', CASE WHEN n IN (10, 300, 472) THEN 'visible' ELSE 'deleted' END,
             n, n, 1000 + n
         FROM number JOIN forum ON forum.title = 'General'",
     )
@@ -192,12 +193,12 @@ async fn all_visible_targets_between_hidden_ones_are_listed() {
     for query in ["limit=20", "target=thread", "limit=1"] {
         let pages = demo.pages("bob", &format!("/subscriptions?{query}")).await;
         let titles: Vec<_> = pages.iter().flat_map(|page| field_values(page, "title")).collect();
-        assert_eq!(titles, ["thread 300", "thread 10"], "{query}");
+        assert_eq!(titles, ["thread 472", "thread 300", "thread 10"], "{query}");
         assert!(pages.len() < 10, "{query}: {} pages", pages.len());
     }
 }
 
-/// Rows that refer to bob, more of each kind than one batch changes.
+/// Rows that refer to bob, more of each kind than one batch changes, except for the session.
 const ROWS_OF_BOB: &str = "
     CREATE TEMPORARY TABLE number AS
     WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 250) SELECT n FROM number;
@@ -232,10 +233,14 @@ const ROWS_OF_BOB: &str = "
     SELECT 5000 + n, bob.id, 'sent', n FROM number CROSS JOIN bob WHERE n > 50
     UNION ALL
     SELECT 5000 + n, 1000 + n, 'inbox', n FROM number WHERE n > 100;
+    INSERT INTO session (hash, member_id, password, began_at, used_at) SELECT x'01', id, x'02', 0, 0 FROM bob;
     DROP TABLE number; DROP TABLE bob;";
 
 /// The rows that members have few of, or that a limit bounds.
 const FEW: [&str; 4] = ["forum_moderator", "member_edit", "session", "member_ignore.member_id"];
+
+/// Columns that name another member in rows that are removed with bob.
+const REMOVED_WITH_BOB: [&str; 2] = ["rating.rater_id", "member_ignore.member_id"];
 
 #[tokio::test]
 async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_removes_the_account() {
@@ -251,6 +256,26 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
             UPDATE thread SET state = 'deleted' WHERE author_id = {bob}"
         ))
         .await;
+        let mut references = demo
+            .query_values::<String>(
+                "SELECT tables.name || '.' || reference.\"from\" AS value
+                FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS reference
+                WHERE reference.\"table\" = 'member'",
+            )
+            .await;
+        assert!(references.len() >= 15, "{references:?}");
+        // The column has no foreign key.
+        references.push("thread.last_author_id".into());
+        let count_rows = async |reference: &str, operator: &str| {
+            let (table, column) = reference.split_once('.').unwrap();
+            let query =
+                format!("SELECT count(*) AS value FROM {table} WHERE {column} {operator} {bob}");
+            demo.query_value::<i64>(query.leak()).await
+        };
+        let mut of_others = Vec::new();
+        for reference in &references {
+            of_others.push(count_rows(reference, "<>").await);
+        }
         let mut rest = Some(ContentOfMember::new(bob, with_posts));
         let mut batches = 0;
         while let Some(content) = rest {
@@ -259,20 +284,14 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
             batches += 1;
         }
         assert!(batches > 25, "{batches} batches");
-        let references = demo
-            .query_values::<String>(
-                "SELECT tables.name || '.' || reference.\"from\" AS value
-                FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS reference
-                WHERE reference.\"table\" = 'member'",
-            )
-            .await;
-        assert!(references.len() >= 15, "{references:?}");
-        for reference in references {
-            let (table, column) = reference.split_once('.').unwrap();
-            let query = format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}");
-            let count: i64 = demo.query_value(query.leak()).await;
+        for (reference, before) in references.iter().zip(of_others) {
+            let count = count_rows(reference, "=").await;
             let is_few = FEW.iter().any(|few| reference.starts_with(few));
             assert!(count == 0 || is_few, "{reference}: {count} rows");
+            if !with_posts && !REMOVED_WITH_BOB.contains(&reference.as_str()) {
+                let left = count_rows(reference, "<>").await;
+                assert_eq!(left, before, "{reference} of other members");
+            }
         }
         let left = "
             SELECT (SELECT count(*) FROM message WHERE id > 5000) * 1000
@@ -380,4 +399,21 @@ fn stored_responses(demo: &Demo, thread: &Value, minutes: u64) -> String {
             CAST(thread_id AS TEXT), CAST(id AS TEXT)
         FROM post WHERE thread_id = {thread}"
     )
+}
+
+/// The first transaction writes members only. The sequences are ahead of the rows after a restore.
+#[test]
+fn generated_content_does_not_get_ids_that_were_assigned() {
+    run_with_postgres(async {
+        let demo = Demo::in_postgres().await;
+        for table in ["thread", "post"] {
+            let advance = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), 1000)");
+            demo.sql(&advance).await;
+        }
+        demo.generate(ContentSize { members: 5_000, threads: 1, posts: 1 }).await;
+        for table in ["thread", "post"] {
+            let last = format!("SELECT max(id) AS value FROM {table}").leak();
+            assert_eq!(demo.query_value::<i64>(last).await, 1001, "{table}");
+        }
+    });
 }

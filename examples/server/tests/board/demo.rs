@@ -10,6 +10,9 @@ use crate::board::db::{Connection, TransactionFuture};
 use crate::board::generate;
 use crate::prelude::*;
 
+/// Maximum number of repeats of a search that reaches its time limit.
+const MAX_REPEATS: u32 = 20;
+
 /// Creates the API of a board with its clock.
 pub fn api_of(
     host: impl Into<Host>,
@@ -130,11 +133,34 @@ impl Demo {
 
     /// Returns all pages of a list. `path` has a query.
     pub async fn pages(&self, name: &'static str, path: &str) -> Vec<Value> {
+        self.pages_with_repeats(name, path, 0).await
+    }
+
+    /// Returns all pages of a search with much work. Repeats a page that reaches its time limit, because other tests run at the
+    /// same time.
+    pub async fn pages_of_long_search(&self, path: &str) -> Vec<Value> {
+        self.pages_with_repeats("guest", path, MAX_REPEATS).await
+    }
+
+    async fn pages_with_repeats(
+        &self,
+        name: &'static str,
+        path: &str,
+        max_repeats: u32,
+    ) -> Vec<Value> {
         let mut pages = Vec::new();
         let mut after = String::new();
         loop {
-            let (status, page) = self.get(name, &format!("{path}{after}")).await;
-            assert_eq!(status, 200, "{page}");
+            let page_path = format!("{path}{after}");
+            let mut repeats = max_repeats;
+            let page = loop {
+                let (status, page) = self.get(name, &page_path).await;
+                if status != 503 || repeats == 0 {
+                    assert_eq!(status, 200, "{page}");
+                    break page;
+                }
+                repeats -= 1;
+            };
             let next = page["next"].as_str().map(|next| format!("&after={next}"));
             pages.push(page);
             match next {
@@ -218,10 +244,14 @@ impl Demo {
         self.board.write(move |tx, events| Box::pin(moderation::restore(tx, events, post))).await
     }
 
-    /// Runs a statement.
+    /// Runs statements, which may take longer than those of a request: they can add tens of thousands of rows, beside
+    /// other tests.
     pub async fn sql(&self, sql: &str) {
         let sql = sql.to_owned();
-        self.change(move |tx| Box::pin(async move { tx.execute_batch(&sql).await })).await;
+        self.database()
+            .write_without_timeout(move |tx| Box::pin(async move { tx.execute_batch(&sql).await }))
+            .await
+            .unwrap();
     }
 
     /// Sets a setting, as an operator does.
@@ -270,6 +300,11 @@ impl Demo {
 /// Returns the path of a thread's posts.
 pub fn posts_path(thread: &Value) -> String {
     format!("/threads/{}/posts", thread["threadId"].as_str().unwrap())
+}
+
+/// Returns the id of the thread in the path of its posts.
+pub fn thread_in(posts_path: &str) -> &str {
+    posts_path.split('/').nth(2).unwrap()
 }
 
 /// Returns the item of a list that has this value in this field.

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use forum_api::audit::{AuditAction, AuditActor};
+use forum_api::model::ContentState;
 use forum_api::runtime::{Clock as _, OsRandom};
 use forum_api::test_util::audit_entry;
 
+use crate::board::listings;
 use crate::board::posts::moderation::{PostsOfMember, ThreadFlag};
 use crate::board::removal::ContentOfMember;
 use crate::demo::field_values;
@@ -321,6 +323,16 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let texts = "
             SELECT body || body_html || body_words || coalesce(edit_reason, '') AS value FROM post WHERE erased";
         assert_eq!(demo.query_values::<String>(texts).await, ["", ""]);
+        let list = demo.board.read(|connection| {
+            Box::pin(listings::posts(connection, ContentState::Deleted, i64::MAX, 100))
+        });
+        let listed: Vec<_> = list.await.unwrap().into_iter().map(|post| post.post_id).collect();
+        assert_eq!(listed.is_empty(), awaits_approval);
+        assert!([reply, restored].iter().all(|post| !listed.contains(&(*post).into())));
+        let count = demo
+            .board
+            .read(|connection| Box::pin(listings::count_posts(connection, ContentState::Deleted)));
+        assert_eq!(count.await.unwrap(), listed.len());
         let unknown = demo.restore(reply).await.unwrap_err();
         assert!(matches!(unknown, BoardError::NotFound(_)), "{unknown}");
 
@@ -340,6 +352,20 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({reply}, {restored})");
         assert_eq!(demo.query_value::<i64>(left.leak()).await, 0);
     }
+}
+
+/// The thread was shown, and hidden again before batches sent the other events of its replies.
+#[tokio::test]
+async fn a_thread_whose_events_wait_for_batches_can_be_erased() {
+    let demo = Demo::new().await;
+    let new = json!({ "title": "Tea", "body": "Tea" });
+    let (_, thread) = demo.post("bob", &demo.threads_path("General").await, new).await;
+    let id = number(&thread["threadId"]);
+    demo.sql(&format!("INSERT INTO thread_publication (thread_id) VALUES ({id})")).await;
+    delete_posts(&demo, "bob", Timestamp::from_millis(0)).await;
+    demo.board.erase(demo.id("bob").await, true, audit_entry()).await.unwrap();
+    assert_eq!(demo.get("admin", &posts_path(&thread)).await.0, 404);
+    assert!(!demo.board.run_batch(BatchKind::Events).await.unwrap());
 }
 
 #[tokio::test]
@@ -406,4 +432,35 @@ async fn an_operator_restores_what_was_deleted_of_a_member_since_a_time() {
     let deleted_at = "
         SELECT count(*) AS value FROM post WHERE (deleted_at IS NULL) = (state = 'deleted')";
     assert_eq!(demo.query_value::<i64>(deleted_at).await, 0);
+}
+
+#[tokio::test]
+async fn a_moderator_finds_a_deleted_thread_in_the_list_of_its_forum() {
+    let demo = Demo::new().await;
+    let tea = demo.tea_posts_path().await;
+    let thread = thread_in(&tea);
+    let posts = demo.get("mod", &tea).await.1;
+    let first = field_values(&posts, "postId")[0];
+    let deleted = demo.as_member("mod").await.delete(&format!("{tea}/{first}")).await;
+    assert_eq!(deleted.status, 204);
+    let general = demo.threads_path("General").await;
+    for (name, is_listed) in [("mod", true), ("admin", true), ("alice", false), ("guest", false)] {
+        let (_, threads) = demo.get(name, &format!("{general}?limit=100")).await;
+        let listed = field_values(&threads, "threadId");
+        assert_eq!(listed.contains(&thread), is_listed, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_operator_sees_the_time_of_the_last_post_of_a_thread() {
+    let demo = Demo::new().await;
+    demo.advance(60);
+    let tea = demo.tea_posts_path().await;
+    assert_eq!(demo.post("bob", &tea, body("Tea")).await.0, 201);
+    let list =
+        demo.board.read(|connection| Box::pin(listings::threads(connection, None, i64::MAX, 100)));
+    let threads = list.await.unwrap();
+    let thread = thread_in(&tea);
+    let listed = threads.iter().find(|listed| listed.thread_id.to_string() == thread).unwrap();
+    assert_eq!(listed.last_activity_at, demo.clock.now());
 }

@@ -67,7 +67,7 @@ async fn a_page_ends_once_its_texts_exceed_half_a_mebibyte() {
 
 /// Returns the page of the posts that the tool lists for a guest.
 async fn listed_by_tool(demo: &Demo, posts: &str, form: Option<&str>) -> Value {
-    let thread = posts.split('/').nth(2);
+    let thread = thread_in(posts);
     let arguments = json!({ "threadId": thread, "limit": 100, "body": form });
     let tool = json!({ "name": "listPosts", "arguments": arguments });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool });

@@ -83,10 +83,10 @@ fn each_kind_of_transaction_has_its_settings() {
         assert_eq!(
             settings.map(Result::unwrap),
             [
-                "force_generic_plan 10s 1500ms on",
-                "force_generic_plan 10s 1500ms on",
-                "auto 10s 1500ms off",
-                "auto 0 20s on",
+                "force_generic_plan 10s 1500ms on t",
+                "force_generic_plan 10s 1500ms on t",
+                "auto 10s 1500ms off f",
+                "auto 0 20s on f",
             ]
         );
     });
@@ -96,7 +96,8 @@ async fn read_settings(tx: &Transaction<'_>) -> BoardResult<String> {
     let read = "
         SELECT concat_ws(
             ' ', current_setting('plan_cache_mode'), current_setting('statement_timeout'),
-            current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')
+            current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit'),
+            (SELECT CAST(setting AS BIGINT) BETWEEN 1 AND 10000 FROM pg_settings WHERE name = 'lock_timeout')
         ) AS value";
     tx.one(read, &[], |row| row.value("value")).await
 }

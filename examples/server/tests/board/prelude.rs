@@ -22,5 +22,5 @@ pub use crate::board::db::{BoardDatabase, Transaction, bind};
 pub use crate::board::generate::ContentSize;
 pub use crate::board::posts::moderation;
 pub use crate::board::{ReferenceBoard, accounts, settings};
-pub use crate::demo::{Demo, api_of, body, number, posts_path};
+pub use crate::demo::{Demo, api_of, body, number, posts_path, thread_in};
 pub use crate::postgres::run_with_postgres;

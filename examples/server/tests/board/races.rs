@@ -285,7 +285,7 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
     with_two_nodes(async |nodes| {
         let thread = nodes.start_thread(nodes.members[0], "One").await;
         let member = nodes.members[1];
-        let id = thread.split('/').nth(2).unwrap();
+        let id = thread_in(&thread);
         let reply = || post(member, &thread, body("x"));
         for (change, undo, expected) in [
             (
@@ -310,6 +310,27 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
             assert_eq!(nodes.send(0, &reply()).await.0, 201, "{undo}");
         }
         nodes.assert_counters().await;
+    });
+}
+
+/// Both connections have prepared the statement that reads the member, but not the statement that locks the thread.
+#[test]
+fn the_first_reply_of_a_process_sees_the_ban_of_its_author() {
+    with_two_nodes(async |nodes| {
+        let member = nodes.members[0];
+        let tea = nodes.demo.tea_posts_path().await;
+        let follow = post(member, "/subscriptions", json!({ "target": "forum", "targetId": "2" }));
+        nodes.demo.pool().resize(2);
+        let [one, other] = [nodes.client().await, nodes.client().await];
+        drop(one);
+        assert_eq!(nodes.send(0, &follow).await.0, 201);
+        let one = nodes.client().await;
+        drop(other);
+        assert_eq!(nodes.send(0, &follow).await.0, 200);
+        drop(one);
+        let change = format!("UPDATE member SET banned = TRUE WHERE id = {member}");
+        let refused = nodes.send_while_committing(&change, post(member, tea, body("x"))).await;
+        assert_eq!(status_and_code(&refused), (403, "FORBIDDEN"));
     });
 }
 
@@ -577,6 +598,34 @@ fn members_who_message_and_rate_each_other_do_not_deadlock() {
     });
 }
 
+/// The receipt is written into the inbox of the sender.
+#[test]
+fn an_opening_locks_the_rows_of_both_members_in_order_before_it_writes() {
+    with_two_nodes(async |nodes| {
+        let [sender, reader, ..] = nodes.members[..] else { panic!("too few members") };
+        let message = json!({
+            "to": [reader.to_string()], "subject": "x", "body": "x", "requestReceipt": true,
+        });
+        assert_eq!(nodes.send(0, &post(sender, "/messages", message)).await.0, 201);
+        let inbox = nodes.demo.api.as_member(&reader.to_string()).get("/messages").await.json();
+        let path = format!("/messages/{}", inbox["items"][0]["messageId"].as_str().unwrap());
+        let client = nodes.client().await;
+        let lock = |member: i64| {
+            format!("SELECT id FROM member WHERE id = {member} FOR NO KEY UPDATE NOWAIT")
+        };
+        client.batch_execute("BEGIN").await.unwrap();
+        client.batch_execute(&lock(sender)).await.unwrap();
+        let opening = tokio::spawn({
+            let nodes = nodes.clone();
+            async move { nodes.demo.api.as_member(&reader.to_string()).get(&path).await.status }
+        });
+        wait_for_lock(&client, "", &opening).await;
+        client.batch_execute(&lock(reader)).await.expect("the opening holds no lock");
+        client.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(opening.await.unwrap(), 200);
+    });
+}
+
 /// Returns the ids of the rows of a table that another transaction has locked.
 async fn locked_rows(client: &Client, table: &str) -> Vec<i64> {
     let query = format!(
@@ -667,7 +716,7 @@ fn a_recount_locks_its_authors_in_order_before_it_changes_them() {
         let author = nodes.members[1];
         assert_eq!(nodes.send(0, &post(author, &thread, body("A reply"))).await.0, 201);
         let client = nodes.client().await;
-        let id = thread.split('/').nth(2).unwrap();
+        let id = thread_in(&thread);
         let mark = format!("INSERT INTO thread_recount (thread_id, counts) VALUES ({id}, TRUE)");
         client.batch_execute(&mark).await.unwrap();
         let lock = format!("BEGIN; SELECT id FROM member WHERE id = {author} FOR NO KEY UPDATE");
@@ -702,6 +751,26 @@ async fn a_command_of_more_than_15_seconds_has_no_effect_and_may_run_again_after
         assert_eq!(retry_after, expected, "{seconds} s");
     }
     assert_eq!(demo.query_value::<i64>(reputation).await, before + 1);
+}
+
+/// A connection can stop responding without an error. A migration can take long.
+#[tokio::test]
+async fn only_commands_end_without_a_response_of_15_seconds() {
+    let demo = Demo::in_postgres().await;
+    let database = demo.database();
+    let unlimited = database.write_without_timeout(|tx| Box::pin(wait_with_paused_clock(tx)));
+    assert!(unlimited.await.unwrap());
+    let limited = database.write(Writer::Operator, |tx| Box::pin(wait_with_paused_clock(tx)));
+    let retry_after = limited.await.err().and_then(|error| error.retry_after());
+    assert_eq!(retry_after, Some(Duration::from_secs(1)));
+}
+
+/// Waits for a statement while the clock jumps to the next time limit.
+async fn wait_with_paused_clock(tx: &Transaction<'_>) -> BoardResult<bool> {
+    pause();
+    let waited = tx.any("SELECT 1 FROM pg_sleep(0.2)", &[]).await;
+    resume();
+    waited
 }
 
 async fn count_deadlocks(nodes: &TwoNodes) -> i64 {

@@ -181,7 +181,7 @@ async fn a_search_ends_early_and_goes_on_with_the_next_page() {
     for backend in [Backend::Memory, Backend::Postgres] {
         let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
         let path = demo.tea_posts_path().await;
-        let thread = path.split('/').nth(2).unwrap();
+        let thread = thread_in(&path);
         let insert = format!(
             "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
             WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 30000)
@@ -200,7 +200,8 @@ async fn a_search_ends_early_and_goes_on_with_the_next_page() {
             ("sort=oldest&show=threads", 1),
             ("sort=relevance&show=threads", 1),
         ] {
-            let pages = demo.pages("guest", &format!("/search?q=%22green+nettle%22&{query}")).await;
+            let path = format!("/search?q=%22green+nettle%22&{query}");
+            let pages = demo.pages_of_long_search(&path).await;
             let found: usize = pages.iter().map(|page| field_values(page, "postId").len()).sum();
             assert_eq!(found, hits, "{query}");
             assert!((2..=4).contains(&pages.len()), "{} pages of {query}", pages.len());
@@ -213,7 +214,7 @@ async fn a_search_ends_early_and_goes_on_with_the_next_page() {
 async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order() {
     let demo = Demo::new().await;
     let path = demo.tea_posts_path().await;
-    let thread = path.split('/').nth(2).unwrap();
+    let thread = thread_in(&path);
     let insert = format!(
         "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
         WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 3100)
@@ -230,6 +231,66 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     assert_eq!(ids("q=nettle&sort=newest").await, expected);
     let expected: Vec<i64> = (newest_nettle + 1..=newest_nettle + 100).collect();
     assert_eq!(ids("q=clover&sort=oldest").await, expected);
+}
+
+/// Each post is alone among 128 ids. On Postgres, a search reads more ids at a time while it finds few matches.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_only_match_behind_many_ids_is_on_the_first_page() {
+    let demo = Demo::in_postgres().await;
+    let path = demo.tea_posts_path().await;
+    let thread = thread_in(&path);
+    let insert = format!(
+        "INSERT INTO post (id, thread_id, number, state, created_at, written_at, body, body_html, body_words)
+        SELECT 1000 + 128 * n, {thread}, 1000 + n, 'visible', n, n, '', '', CASE n WHEN 1 THEN 'nettle' ELSE 'clover' END
+        FROM generate_series(1, 1100) AS n"
+    );
+    demo.sql(insert.leak()).await;
+    let found = find_hits(&demo, "guest", "q=nettle&sort=newest").await;
+    assert_eq!(field_values(&found, "postId"), ["1128"], "{found}");
+    assert!(found["next"].is_null(), "{found}");
+}
+
+/// The clock advances by 6 ms between two calls: a million units.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_of_the_index_of_postgres_costs_its_time() {
+    let demo = Demo::in_postgres().await;
+    let client = demo.pool().get().await.unwrap();
+    let set_clock = "
+        BEGIN;
+        CREATE SCHEMA fake;
+        CREATE SEQUENCE fake.ticks;
+        CREATE FUNCTION fake.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql AS
+        'SELECT TIMESTAMPTZ ''epoch'' + nextval(''fake.ticks'') * INTERVAL ''6 ms''';
+        SET LOCAL search_path = fake, public, pg_catalog";
+    client.batch_execute(set_clock).await.unwrap();
+    let find = "
+        SELECT work FROM matches('zebra', '[2]', 1, 1000000, 21, -1, TRUE, 1000000, 0, 10000000)
+        WHERE post IS NULL";
+    let left: i64 = client.query_one(find, &[]).await.unwrap().get(0);
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(left, 10_000_000 - 10_000 - 1_000_000);
+}
+
+/// Half of the candidates have the phrase.
+#[tokio::test]
+async fn a_search_ranks_no_more_matches_than_the_setting_allows() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        demo.set(settings::MAX_RANKED_MATCHES.key, "5").await;
+        let path = demo.tea_posts_path().await;
+        let thread = thread_in(&path);
+        let insert = format!(
+            "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
+            WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 40)
+            SELECT {thread}, 1000 + n, 'visible', n, n, '', '', CASE n % 2 WHEN 0 THEN 'green nettle' ELSE 'nettle green' END
+            FROM new"
+        );
+        demo.sql(insert.leak()).await;
+        let query = "q=%22green+nettle%22&sort=relevance";
+        let found = find_hits(&demo, "guest", query).await;
+        assert_eq!(field_values(&found, "postId").len(), 5, "{found}");
+        assert!(found["next"].is_null(), "{found}");
+    }
 }
 
 /// Most matches are in threads that an earlier page has listed, and many pages are short.

@@ -40,7 +40,7 @@ impl BoardRules {
     pub async fn load(connection: &Connection<'_>) -> BoardResult<Self> {
         let mut forums = BTreeMap::new();
         let mut rules = Self::default();
-        let read = |row: &Row<'_>| {
+        let mut read = |row: &Row<'_>| {
             // These columns are the same in all rows.
             if forums.is_empty() {
                 rules.version = row.value("version")?;
@@ -63,7 +63,7 @@ impl BoardRules {
             rules.moderators.extend(moderator.map(|member| (member, forum)));
             Ok(Continue(()))
         };
-        connection.each_row(LOAD, &[], read).await?;
+        connection.each_row(LOAD, &[], &mut read).await?;
         rules.lists = resolve(forums.into_values());
         Ok(rules)
     }

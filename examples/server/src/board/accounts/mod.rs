@@ -23,8 +23,7 @@ pub async fn add(
     now: Timestamp,
 ) -> BoardResult<i64> {
     if !is_name(name) {
-        let rule =
-            "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore";
+        let rule = "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore, and not begin with a hyphen";
         return Err(BoardError::validation("username", rule));
     }
     let insert = "
@@ -38,7 +37,8 @@ pub async fn add(
 
 fn is_name(text: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(legal)
+    // Commands would read a name with a hyphen at the beginning as an option.
+    (1..=64).contains(&text.len()) && text.bytes().all(legal) && !text.starts_with('-')
 }
 
 pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {

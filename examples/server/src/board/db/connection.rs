@@ -1,6 +1,7 @@
 //! Connections and transactions of both databases.
 
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::any::type_name;
+use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use super::dialects::Dialects;
 use super::last_change::LastChange;
 use super::named_params::{Bound, mismatch};
 use super::postgres_transaction::Postgres;
-use super::row::SqliteRow;
+use super::row::{ReadRow, SqliteRow};
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
@@ -34,6 +35,25 @@ pub trait Change<T>:
 impl<T, F> Change<T> for F where
     F: for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
 {
+}
+
+/// A change that can run several times. Its type depends only on the type of the result, so that the compiler instantiates the
+/// functions that run transactions once for each type of result.
+pub struct RepeatableChange<T> {
+    /// Name of the type of the change.
+    pub kind: &'static str,
+    copy: Box<dyn FnMut() -> Box<dyn Change<T>> + Send>,
+}
+
+impl<T> RepeatableChange<T> {
+    pub fn new<C: Change<T> + Clone + 'static>(change: C) -> Self {
+        Self { kind: type_name::<C>(), copy: Box::new(move || Box::new(change.clone())) }
+    }
+
+    /// Returns a copy that runs once.
+    pub fn copy(&mut self) -> Box<dyn Change<T>> {
+        (self.copy)()
+    }
 }
 
 #[derive(Debug)]
@@ -79,11 +99,11 @@ impl<'a> Connection<'a> {
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
     ) -> BoardResult<Vec<T>> {
         let mut all = Vec::new();
-        let read_each = |row: &Row<'_>| {
+        let mut read_each = |row: &Row<'_>| {
             all.push(read(row)?);
             Ok(Continue(()))
         };
-        self.each_row(sql, parameters, read_each).await?;
+        self.each_row(sql, parameters, &mut read_each).await?;
         Ok(all)
     }
 
@@ -95,11 +115,11 @@ impl<'a> Connection<'a> {
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
     ) -> BoardResult<Option<T>> {
         let mut first = None;
-        let read_first = |row: &Row<'_>| {
+        let mut read_first = |row: &Row<'_>| {
             first = Some(read(row)?);
             Ok(Break(()))
         };
-        self.each_row(sql, parameters, read_first).await?;
+        self.each_row(sql, parameters, &mut read_first).await?;
         Ok(first)
     }
 
@@ -124,7 +144,7 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row<'_>) -> BackendResult<ControlFlow<()>> + Send,
+        read: &mut ReadRow<'_>,
     ) -> BoardResult<()> {
         let spend = |spent: &AtomicBool| spent.swap(true, Ordering::Relaxed);
         if self.is_spent.as_ref().is_some_and(spend) {
@@ -144,9 +164,7 @@ impl<'a> Connection<'a> {
                 }
                 Ok(())
             }
-            Driver::Postgres(connection) => {
-                Ok(connection.each_row(sql, parameters, |row| read(&Row::Postgres(row))).await?)
-            }
+            Driver::Postgres(connection) => Ok(connection.each_row(sql, parameters, read).await?),
         }
     }
 

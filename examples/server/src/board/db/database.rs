@@ -1,5 +1,6 @@
 //! Handle of a database.
 
+use std::any::type_name;
 use std::path::Path;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 use tokio::time::Instant;
 
+use super::connection::RepeatableChange;
 use super::postgres::{BACKGROUND, PostgresDatabase, SINCE_OVERLAP, WITHOUT_TIMEOUT};
 use super::postgres_read::until;
 use super::postgres_transaction::Failure;
@@ -34,14 +36,15 @@ impl BoardDatabase {
         kind: ReadKind,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
-        self.read_until(kind.deadline(), kind, query).await
+        self.read_until(kind.deadline(), kind, Box::new(query)).await
     }
 
+    /// Takes a boxed query, so that the compiler instantiates the reads once for each type of result.
     async fn read_until<T: Send + 'static>(
         &self,
         deadline: Option<Instant>,
         kind: ReadKind,
-        query: impl Query<T> + 'static,
+        query: Box<dyn Query<T>>,
     ) -> BoardResult<T> {
         let database = match self {
             Self::Sqlite(database) => database,
@@ -65,11 +68,14 @@ impl BoardDatabase {
         let deadline = kind.deadline();
         // The future is large, and boards without replicas do not need it.
         if let (Self::Postgres(database), Some(position)) = (self, position)
-            && let Some(read) = Box::pin(database.replicas.read(position, kind, &query)).await
+            && let Some(read) = Box::pin(
+                database.replicas.read(position, kind, deadline, || Box::new(query.clone())),
+            )
+            .await
         {
             return read;
         }
-        self.read_until(deadline, kind, query).await
+        self.read_until(deadline, kind, Box::new(query)).await
     }
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
@@ -82,8 +88,8 @@ impl BoardDatabase {
         change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
-            Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.write(by, change).await,
+            Self::Sqlite(database) => write_sqlite(database, Box::new(change)).await,
+            Self::Postgres(database) => database.write(by, RepeatableChange::new(change)).await,
         }
     }
 
@@ -93,23 +99,26 @@ impl BoardDatabase {
         change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
-            Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, None, change).await,
+            Self::Sqlite(database) => write_sqlite(database, Box::new(change)).await,
+            Self::Postgres(database) => {
+                database.repeat(WITHOUT_TIMEOUT, None, RepeatableChange::new(change)).await
+            }
         }
     }
 
     /// Runs `change` in one transaction of low priority. A crash can lose it. On Postgres, the transaction does not wait
     /// for the disk.
-    pub async fn write_background<T: Send + 'static>(
+    pub async fn write_background<T: Send + 'static, C: Change<T> + 'static>(
         &self,
-        change: impl Change<T> + 'static,
+        change: C,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
                 database.write_background(|tx| change_sqlite(tx, change)).await
             }
             Self::Postgres(database) => {
-                database.transaction(BACKGROUND, "", change, &Failure::new()).await
+                let (kind, failure) = (type_name::<C>(), Failure::new());
+                database.transaction(BACKGROUND, "", kind, Box::new(change), &failure).await
             }
         }
     }
@@ -215,6 +224,13 @@ fn read_sqlite<T>(
         connection = connection.for_one_statement();
     }
     block_on_ready(query(&connection))
+}
+
+async fn write_sqlite<T: Send + 'static>(
+    database: &sqlite::Database,
+    change: Box<dyn Change<T>>,
+) -> BoardResult<T> {
+    database.write(|tx| change_sqlite(tx, change)).await
 }
 
 fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardResult<T> {

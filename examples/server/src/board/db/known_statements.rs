@@ -1,6 +1,5 @@
 //! The statements that the transactions of each kind of change run.
 
-use std::any::type_name;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -15,19 +14,19 @@ const MAX_STATEMENTS: usize = 64;
 pub struct KnownStatements(RwLock<HashMap<&'static str, Arc<[String]>>>);
 
 impl KnownStatements {
-    /// Returns the statements that changes of the type `C` have run.
-    pub fn of<C>(&self) -> Arc<[String]> {
+    /// Returns the statements that changes of this kind have run.
+    pub fn of(&self, kind: &str) -> Arc<[String]> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(type_name::<C>()).cloned().unwrap_or_default()
+        known.get(kind).cloned().unwrap_or_default()
     }
 
-    /// Adds statements that a change of the type `C` has run. Ignores those beyond the maximum.
-    pub fn add<C>(&self, added: Vec<String>) {
+    /// Adds statements that a change of this kind has run. Ignores those beyond the maximum.
+    pub fn add(&self, kind: &'static str, added: Vec<String>) {
         if added.is_empty() {
             return;
         }
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let statements = known.entry(type_name::<C>()).or_default();
+        let statements = known.entry(kind).or_default();
         let mut all = statements.to_vec();
         for statement in added {
             if all.len() < MAX_STATEMENTS && !all.contains(&statement) {
@@ -45,11 +44,11 @@ mod tests {
     #[test]
     fn each_change_has_its_statements_up_to_the_maximum() {
         let known = KnownStatements::default();
-        known.add::<u8>(["SELECT 1", "SELECT 2", "SELECT 1"].map(String::from).into());
-        known.add::<u8>(vec!["SELECT 2".into()]);
-        assert_eq!(*known.of::<u8>(), ["SELECT 1", "SELECT 2"]);
-        assert!(known.of::<u16>().is_empty());
-        known.add::<u16>((0..100).map(|number| format!("SELECT {number}")).collect());
-        assert_eq!(known.of::<u16>().len(), MAX_STATEMENTS);
+        known.add("reply", ["SELECT 1", "SELECT 2", "SELECT 1"].map(String::from).into());
+        known.add("reply", vec!["SELECT 2".into()]);
+        assert_eq!(*known.of("reply"), ["SELECT 1", "SELECT 2"]);
+        assert!(known.of("vote").is_empty());
+        known.add("vote", (0..100).map(|number| format!("SELECT {number}")).collect());
+        assert_eq!(known.of("vote").len(), MAX_STATEMENTS);
     }
 }

@@ -25,6 +25,6 @@ pub use last_change::LastChange;
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::ReadKind;
 pub use postgres_transaction::Postgres;
-pub use replicas::{LogPosition, POSITION, READS, Replicas, hosts, replica_pools};
+pub use replicas::{LogPosition, POSITION, READS, Replicas, hosts, parameters, replica_pools};
 pub use row::Row;
 pub use writer::Writer;

@@ -81,6 +81,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::error::SqlState;
 
+use super::connection::RepeatableChange;
 use super::known_statements::KnownStatements;
 use super::postgres_read::{ReadKind, share, until};
 use super::postgres_transaction::{
@@ -168,7 +169,7 @@ impl PostgresDatabase {
         &self,
         kind: ReadKind,
         deadline: Option<Instant>,
-        query: impl Query<T>,
+        query: Box<dyn Query<T>>,
     ) -> BoardResult<T> {
         let closed = |_| BackendError::new("searches are closed");
         let acquire = async {
@@ -188,11 +189,7 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in a transaction of a command.
-    pub(super) async fn write<T>(
-        &self,
-        by: Writer,
-        change: impl Change<T> + Clone,
-    ) -> BoardResult<T> {
+    pub(super) async fn write<T>(&self, by: Writer, change: RepeatableChange<T>) -> BoardResult<T> {
         let turn_ends = Instant::now() + TURN_TIMEOUT;
         let (kind, thread) = match by {
             Writer::Member { thread } => (COMMAND, thread),
@@ -216,7 +213,7 @@ impl PostgresDatabase {
         &self,
         kind: TransactionKind,
         turn_ends: Option<Instant>,
-        change: impl Change<T> + Clone,
+        mut change: RepeatableChange<T>,
     ) -> BoardResult<T> {
         let mut attempt = 1;
         loop {
@@ -228,7 +225,8 @@ impl PostgresDatabase {
                 None => String::new(),
             };
             let failure = Failure::new();
-            let written = self.transaction(kind, &settings, change.clone(), &failure).await;
+            let copy = change.copy();
+            let written = self.transaction(kind, &settings, change.kind, copy, &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
@@ -239,18 +237,19 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in one transaction of this kind, with further `settings`. A new connection first prepares the
-    /// [`KnownStatements`] of the change. The statements that begin the transaction and the first ones of the change are
+    /// [`KnownStatements`] of `change_kind`. The statements that begin the transaction and the first ones of the change are
     /// sent together.
-    pub(super) async fn transaction<T, C: Change<T>>(
+    pub(super) async fn transaction<T>(
         &self,
         kind: TransactionKind,
         settings: &str,
-        change: C,
+        change_kind: &'static str,
+        change: Box<dyn Change<T>>,
         failure: &Failure,
     ) -> BoardResult<T> {
         let client = self.pool.get().await?;
         // Without a time limit, statements may wait for a migration, also while they are prepared.
-        let known = kind.timeouts.map(|_| self.statements.of::<C>());
+        let known = kind.timeouts.map(|_| self.statements.of(change_kind));
         let run = async {
             let tx = PostgresTransaction::new(&client, kind, failure, known.as_deref());
             tx.prepare().await?;
@@ -263,7 +262,7 @@ impl PostgresDatabase {
             let (begun, done) = join(tx.begin(settings), change_and_commit).await;
             begun?;
             if done.is_ok() {
-                self.statements.add::<C>(tx.take_added());
+                self.statements.add(change_kind, tx.take_added());
             }
             done
         };

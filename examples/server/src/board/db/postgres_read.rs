@@ -81,7 +81,7 @@ impl ReadKind {
     }
 
     /// Runs a query on a connection.
-    pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> BoardResult<T> {
+    pub async fn run<T>(self, client: &Client, query: Box<dyn Query<T>>) -> BoardResult<T> {
         match self {
             Self::One | Self::Short => {
                 let connection = Connection::postgres(Postgres::Connection(client));

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::future::poll_fn;
 use std::mem;
-use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, OnceLock, PoisonError};
@@ -18,12 +17,12 @@ use futures_util::future::{join, join_all, try_join_all};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
-use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::last_change::LastChange;
 use super::named_params::{Bound, NamedParams, mismatch, named_params};
+use super::row::{ReadRow, Row};
 
 /// Time after which a client may repeat an operation that did not run.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -178,7 +177,11 @@ impl<'a> PostgresTransaction<'a> {
         self.is_open.load(Ordering::Relaxed)
     }
 
-    async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<Vec<Row>> {
+    async fn query(
+        &self,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> BackendResult<Vec<tokio_postgres::Row>> {
         tracing::trace!(sql, "executing statement");
         self.record(sql);
         self.receive(async {
@@ -282,7 +285,7 @@ impl Postgres<'_> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row) -> BackendResult<ControlFlow<()>>,
+        read: &mut ReadRow<'_>,
     ) -> BackendResult<()> {
         let statement = named_params(&[sql]);
         let values = bound_values(&statement, parameters)?;
@@ -296,7 +299,7 @@ impl Postgres<'_> {
                     let mut rows =
                         pin!(client.query_raw(&statement, values).await.map_err(no_effect)?);
                     while let Some(row) = rows.try_next().await.map_err(no_effect)?
-                        && read(&row)?.is_continue()
+                        && read(&Row::Postgres(&row))?.is_continue()
                     {}
                     BackendResult::Ok(())
                 });
@@ -304,7 +307,7 @@ impl Postgres<'_> {
             }
             Self::Transaction(_) => {
                 for row in self.transaction()?.query(sql, &values).await? {
-                    if read(&row)?.is_break() {
+                    if read(&Row::Postgres(&row))?.is_break() {
                         break;
                     }
                 }

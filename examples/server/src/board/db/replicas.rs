@@ -19,9 +19,10 @@
 //! replica that fails is left out until a check succeeds. A read that fails on a replica, for example because of a
 //! conflict with the replay, runs again on the primary.
 
+use std::mem;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
@@ -33,7 +34,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
 use super::Query;
-use super::postgres_read::{ReadKind, share};
+use super::postgres_read::{ReadKind, SearchTimeoutError, share};
 
 /// Time that a request waits for a connection to a replica and for the position.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
@@ -41,7 +42,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
 /// Time between two checks of the position.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Time limit of a read on a replica. Afterwards the read runs on the primary, also a search within its time limit.
+/// Time limit of a read on a replica, except a search, which has its own. Afterwards the read runs on the primary.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time limit of a check in the background.
@@ -106,11 +107,37 @@ struct Replica {
     number: usize,
     /// The identifier of the primary.
     identifier: String,
-    /// False before the first check, and after a failure until a check succeeds.
-    responds: AtomicBool,
-    is_checking: AtomicBool,
+    availability: Mutex<Availability>,
     /// True after a request has waited for the position in vain. Further requests do not wait.
     lags: AtomicBool,
+}
+
+/// Whether a replica serves reads, and whether a check of it runs. After the first check has begun, a replica that serves no
+/// reads is being checked, unless its pool is closed.
+#[derive(Debug, Default)]
+struct Availability {
+    /// False before the first check, and after a failure until a check succeeds.
+    serves: bool,
+    is_checking: bool,
+}
+
+impl Availability {
+    /// Begins a check. Returns false if one runs already.
+    const fn begin_check(&mut self) -> bool {
+        !mem::replace(&mut self.is_checking, true)
+    }
+
+    /// Leaves the replica out, and begins a check. Returns false if one runs already.
+    const fn fail(&mut self) -> bool {
+        self.serves = false;
+        self.begin_check()
+    }
+
+    /// Ends a check that has succeeded. Returns true if the replica was left out.
+    const fn succeed(&mut self) -> bool {
+        self.is_checking = false;
+        !mem::replace(&mut self.serves, true)
+    }
 }
 
 /// Result of a read on a replica.
@@ -133,8 +160,7 @@ impl Replicas {
                 pool,
                 number: place + 1,
                 identifier: identifier.clone(),
-                responds: AtomicBool::new(false),
-                is_checking: AtomicBool::new(false),
+                availability: Mutex::default(),
                 lags: AtomicBool::new(false),
             });
             replica.check_in_background();
@@ -147,20 +173,21 @@ impl Replicas {
         self.replicas.is_empty()
     }
 
-    /// Runs a query on a replica that has replayed the log to this position. Returns `None` if the primary must serve
-    /// the read.
+    /// Runs a query on a replica that has replayed the log to this position. `query` returns the query for each attempt. `end`
+    /// is the time at which a search ends, and `None` for other reads. Returns `None` if the primary must serve the read.
     pub(super) async fn read<T>(
         &self,
         position: LogPosition,
         kind: ReadKind,
-        query: &(impl Query<T> + Clone),
+        end: Option<Instant>,
+        mut query: impl FnMut() -> Box<dyn Query<T>>,
     ) -> Option<BoardResult<T>> {
         let deadline = Instant::now() + WAIT_TIMEOUT;
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.replicas.len().max(1);
         let replicas = self.replicas.iter().cycle().skip(first);
         let mut target = "primary_unavailable";
         for replica in replicas.take(self.replicas.len()) {
-            match replica.read(position, deadline, kind, query.clone()).await {
+            match replica.read(position, deadline, kind, end, query()).await {
                 Outcome::Served(result) => {
                     counter!(READS, "target" => "replica").increment(1);
                     return Some(result);
@@ -180,7 +207,8 @@ impl Replica {
         position: LogPosition,
         deadline: Instant,
         kind: ReadKind,
-        query: impl Query<T>,
+        end: Option<Instant>,
+        query: Box<dyn Query<T>>,
     ) -> Outcome<T> {
         let _permit = match kind {
             ReadKind::Search => match timeout_at(deadline, self.searches.acquire()).await {
@@ -201,7 +229,8 @@ impl Replica {
                 return Outcome::Unavailable;
             }
         }
-        match timeout(READ_TIMEOUT, kind.run(&client, query)).await {
+        let limit = end.unwrap_or_else(|| Instant::now() + READ_TIMEOUT);
+        match timeout_at(limit, kind.run(&client, query)).await {
             Ok(Err(BoardError::Internal(error))) => {
                 tracing::warn!(replica = self.number, %error, "read on a replica failed");
                 if client.is_closed() {
@@ -213,14 +242,19 @@ impl Replica {
             Err(_) => {
                 // The connection is busy with the read.
                 drop(Client::take(client));
-                self.fail()
+                if end.is_none() {
+                    return self.fail();
+                }
+                // A replica that works can be slow for a search.
+                self.check_in_background();
+                Outcome::Served(Err(SearchTimeoutError::default().into()))
             }
         }
     }
 
     /// Returns a connection. Further connections are opened in the background.
     async fn connection(self: &Arc<Self>, deadline: Instant) -> Option<Client> {
-        if !self.responds.load(Ordering::Relaxed) {
+        if !self.availability().serves {
             return None;
         }
         let pool = self.pool.status();
@@ -266,23 +300,32 @@ impl Replica {
         }
     }
 
+    fn availability(&self) -> MutexGuard<'_, Availability> {
+        self.availability.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Leaves the replica out until a check in the background succeeds.
     fn fail<T>(self: &Arc<Self>) -> Outcome<T> {
-        self.responds.store(false, Ordering::Relaxed);
-        self.check_in_background();
+        if self.availability().fail() {
+            self.spawn_check();
+        }
         Outcome::Unavailable
     }
 
-    /// Opens a connection and checks the replica, until a check succeeds. Does nothing if such a task runs already.
+    /// Opens a connection and checks the replica in the background, unless a check runs already.
     fn check_in_background(self: &Arc<Self>) {
-        if self.is_checking.swap(true, Ordering::Relaxed) {
-            return;
+        if self.availability().begin_check() {
+            self.spawn_check();
         }
+    }
+
+    /// Spawns a task that opens a connection and checks the replica, until a check succeeds.
+    fn spawn_check(self: &Arc<Self>) {
         let replica = Arc::clone(self);
         tokio::spawn(async move {
             let mut is_logged = false;
             while let Err(error) = replica.check().await {
-                replica.responds.store(false, Ordering::Relaxed);
+                replica.availability().serves = false;
                 if replica.pool.is_closed() {
                     return;
                 }
@@ -292,10 +335,9 @@ impl Replica {
                 }
                 sleep(RETRY_INTERVAL).await;
             }
-            if !replica.responds.swap(true, Ordering::Relaxed) {
+            if replica.availability().succeed() {
                 tracing::info!(replica = replica.number, "replica serves reads");
             }
-            replica.is_checking.store(false, Ordering::Relaxed);
         });
     }
 
@@ -342,11 +384,44 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
 
 /// Returns the hosts that a URL names before its path and in its parameters, as they are written there.
 pub fn hosts(url: &str) -> impl Iterator<Item = &str> {
+    let (address, _) = address_and_parameters(url);
+    let lists = address.split('/').take(1).chain(parameters(url, "host"));
+    lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty())
+}
+
+/// Returns the values of a parameter of a URL, as they are written there.
+pub fn parameters<'a>(url: &'a str, name: &'static str) -> impl Iterator<Item = &'a str> {
+    let (_, parameters) = address_and_parameters(url);
+    let pairs = parameters.split('&').filter_map(|parameter| parameter.split_once('='));
+    pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value)
+}
+
+/// Splits a URL without its scheme and its credentials into the part before its parameters, and the parameters.
+fn address_and_parameters(url: &str) -> (&str, &str) {
     let without_scheme = url.split_once("://").map_or("", |(_, rest)| rest);
     // A password can contain a question mark.
     let rest = without_scheme.split_once('@').map_or(without_scheme, |(_, rest)| rest);
-    let (address, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-    let named = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("host="));
-    let lists = address.split('/').take(1).chain(named);
-    lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty())
+    rest.split_once('?').unwrap_or((rest, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads that began before a failure can fail at any time after it.
+    #[test]
+    fn a_replica_that_serves_no_reads_is_being_checked() {
+        let mut availability = Availability::default();
+        assert!(availability.begin_check());
+        assert!(!availability.fail(), "the check that runs is repeated until it succeeds");
+        assert!(availability.succeed());
+        assert!(availability.serves);
+        assert!(availability.fail(), "the check has ended");
+        assert!(!availability.serves);
+        assert!(availability.succeed());
+        // A check that opens a further connection does not leave the replica out.
+        assert!(availability.begin_check());
+        assert!(availability.serves && !availability.begin_check());
+        assert!(!availability.succeed());
+    }
 }

@@ -1,6 +1,7 @@
 //! Columns of a row, by name.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use forum_api::host::{BackendError, BackendResult};
@@ -26,6 +27,10 @@ pub struct SqliteRow<'a> {
     /// The column after the one that was read last. Most rows are read in the order of the query.
     next: Cell<usize>,
 }
+
+/// Function that reads a row, and returns `Break` if it needs no further one. It is dynamic so that the code that runs a
+/// statement is compiled once, and not for each function.
+pub(super) type ReadRow<'f> = dyn FnMut(&Row<'_>) -> BackendResult<ControlFlow<()>> + Send + 'f;
 
 impl<'a> SqliteRow<'a> {
     pub(super) const fn new(row: &'a rusqlite::Row<'a>, names: &'a [String]) -> Self {

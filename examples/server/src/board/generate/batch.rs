@@ -137,11 +137,14 @@ const INSERT_POSTS: &str = "
     JOIN thread ON thread.id = added.thread
     ORDER BY added.id";
 
-/// Advances the sequences past the written ids.
+/// Advances the sequences past the written ids. The sequence of a table without new rows stays. It can be past the ids of all
+/// rows.
 async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
     let pass = "
-        SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
-        SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
+        SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread
+        HAVING max(id) > coalesce(pg_sequence_last_value(pg_get_serial_sequence('thread', 'id')::regclass), 0);
+        SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post
+        HAVING max(id) > coalesce(pg_sequence_last_value(pg_get_serial_sequence('post', 'id')::regclass), 0)";
     tx.execute_batch(tx.dialect("", pass)).await
 }
 

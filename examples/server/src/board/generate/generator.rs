@@ -202,12 +202,22 @@ mod tests {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let clock = Arc::new(ManualClock::new(NOW));
         let board = ReferenceBoard::new(database, clock, Language::English);
-        let times: Vec<Timestamp> = board
+        let (times, threads) = board
             .begin(|tx, now| {
                 Box::pin(async move {
                     fill(tx, now).await?;
                     let find = "SELECT created_at FROM post ORDER BY id";
-                    tx.all(find, &[], |row| row.value("created_at")).await
+                    let times: Vec<Timestamp> =
+                        tx.all(find, &[], |row| row.value("created_at")).await?;
+                    let find_threads = "
+                        SELECT thread.created_at AS began_at, post.created_at AS first_at
+                        FROM thread JOIN post ON post.id = thread.first_post_id";
+                    let threads: Vec<(Timestamp, Timestamp)> = tx
+                        .all(find_threads, &[], |row| {
+                            Ok((row.value("began_at")?, row.value("first_at")?))
+                        })
+                        .await?;
+                    Ok((times, threads))
                 })
             })
             .await
@@ -215,6 +225,8 @@ mod tests {
             .unwrap();
         assert_eq!(times.len(), 10);
         assert!(times.is_sorted(), "{times:?}");
+        assert_eq!(threads.len(), 3);
+        assert!(threads.iter().all(|(began, first)| began == first), "{threads:?}");
     }
 
     async fn fill(tx: &Transaction<'_>, now: Timestamp) -> BoardResult<()> {

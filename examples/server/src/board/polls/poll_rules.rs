@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::rules::{Denial, check_single_line, edited_state};
+use crate::board::rules::{self, Denial, check_single_line, edited_state};
 use crate::board::settings::{OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::{Texts, fill};
 
@@ -94,7 +94,7 @@ pub fn apply_update<'a>(
     let asked = edit
         .question
         .as_deref()
-        .filter(|text| text.trim() != poll.question)
+        .filter(|text| !rules::is_unchanged(text, &poll.question))
         .map(|text| check_question(body, text, settings, texts))
         .transpose()?;
     let options = edit
@@ -122,9 +122,11 @@ pub fn apply_update<'a>(
 
 /// Returns whether these are the options of the poll.
 fn are_unchanged(options: &[PollOptionUpdate], poll: &Poll) -> bool {
-    let edited = options.iter().map(|option| (option.option_id.as_ref(), option.text.trim()));
-    let current = poll.options.iter().map(|option| (Some(&option.option_id), option.text.as_str()));
-    edited.eq(current)
+    options.len() == poll.options.len()
+        && options.iter().zip(&poll.options).all(|(edited, current)| {
+            edited.option_id.as_ref() == Some(&current.option_id)
+                && rules::is_unchanged(&edited.text, &current.text)
+        })
 }
 
 fn check_question<'a>(

@@ -196,7 +196,7 @@ pub async fn list(
     let mut items = Vec::with_capacity(list.limit.get());
     let mut bytes = 0;
     let mut has_more = false;
-    let read = |row: &Row<'_>| {
+    let mut read = |row: &Row<'_>| {
         if items.len() == list.limit.get() || bytes > list.max_bytes {
             has_more = true;
             return Ok(Break(()));
@@ -216,7 +216,7 @@ pub async fn list(
         }
         Ok(Continue(()))
     };
-    connection.each_row(connection.on(query), &visibility.with(&all), read).await?;
+    connection.each_row(connection.on(query), &visibility.with(&all), &mut read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
         return Err(BoardError::invalid_parameter("from", "a post of this thread"));
@@ -416,7 +416,7 @@ impl ChangedPost {
         let title = edit
             .title
             .as_ref()
-            .filter(|title| title.trim() != self.scope.thread.title)
+            .filter(|title| !rules::is_unchanged(title, &self.scope.thread.title))
             .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
             .transpose()?;
         let current_body = self.post.post.body.as_ref();

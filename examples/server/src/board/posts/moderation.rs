@@ -167,7 +167,7 @@ impl PostsOfMember {
         let mut after = None;
         let mut posts: Vec<i64> = Vec::new();
         let mut batch_length = 0_i64;
-        let read = |row: &Row<'_>| {
+        let mut read = |row: &Row<'_>| {
             let post = row.value("id")?;
             // The length is null for posts that are not changed.
             if let Some(length) = row.value::<Option<i64>>("length")? {
@@ -180,7 +180,7 @@ impl PostsOfMember {
             after = Some((row.value("written_at")?, post));
             Ok(Continue(()))
         };
-        tx.each_row(find, parameters, read).await?;
+        tx.each_row(find, parameters, &mut read).await?;
         let Some(after) = after else {
             let ends_with_first_posts = self.change == StateChange::Delete;
             let others = Self { are_first: !self.are_first, after: (i64::MIN, 0), ..self };

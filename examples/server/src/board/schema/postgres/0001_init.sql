@@ -164,7 +164,7 @@ CREATE TABLE post (
 -- As for threads, the state precedes the order.
 CREATE INDEX post_by_order ON post (thread_id, state, created_at, id);
 CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE state = 'awaiting_approval';
-CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
+CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible' AND NOT erased;
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
 CREATE INDEX post_update_waits ON post (thread_id, id) WHERE update_waits;
@@ -435,12 +435,12 @@ FOR EACH ROW WHEN (old.forum_id <> new.forum_id) EXECUTE FUNCTION index_thread()
 -- which `board/search/work.rs` has. A query of the index costs its time in units of six nanoseconds, but not more than it
 -- takes if most posts have each of its words: the same pages follow on a busy server, unless the board is large.
 --
--- Searches one span of ids after the other: longer ones while they have few candidates, and shorter ones after a span with
--- many more candidates than requested. Searches the spans of single forums if most posts are in other forums, and those of
--- all forums otherwise. If few posts have the words (`is_rare`), searches all ids at once. One generic plan serves all
--- searches, on the index of words: the arithmetic in the conditions keeps the planner from other indexes. The first condition
--- on words lets the index skip the posts before a span, and the second one those after it, where no post has all words.
--- Prefetching of pages costs more than it saves.
+-- Searches one span of ids after the other. A span is longer after one with few candidates. It is shorter after one with many
+-- more candidates than requested, and if less work is left than the span can cost. Searches the spans of single forums if most
+-- posts are in other forums, and those of all forums otherwise. If few posts have the words (`is_rare`), searches all ids at
+-- once. One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner from
+-- other indexes. The first condition on words lets the index skip the posts before a span, and the second one those after it,
+-- where no post has all words. Prefetching of pages costs more than it saves.
 CREATE FUNCTION matches (
     query TEXT, place TEXT, first BIGINT, last BIGINT, candidates BIGINT, way BIGINT, is_rare BOOLEAN,
     lookups BIGINT, phrases BIGINT, max_work BIGINT
@@ -455,8 +455,9 @@ DECLARE
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
     power INTEGER := CASE WHEN candidates > 100 THEN 10 ELSE 7 END;
-    -- A query with many words can take long in one span.
-    max_power INTEGER := CASE WHEN lookups > 10 THEN 13 ELSE 16 END;
+    max_power INTEGER := 16;
+    -- The most work for each id of a span: that of a post with each word of the query.
+    work_of_id CONSTANT BIGINT := 10 + 4 * lookups;
     span BIGINT;
     span_first BIGINT;
     span_last BIGINT;
@@ -485,6 +486,9 @@ BEGIN
         span_first := first;
         span_last := last;
         IF NOT is_rare THEN
+            WHILE work_of_id << power > work AND power > 7 LOOP
+                power := power - 3;
+            END LOOP;
             span := CASE way WHEN 1 THEN first ELSE last END >> power;
             in_span := replace(spans, '%', power || '.' || span);
             span_first := greatest(first, span << power);
@@ -514,7 +518,7 @@ BEGIN
             max_power := power;
             CONTINUE;
         END IF;
-        work := work - least(spent, (10 + 4 * lookups) * (span_last - span_first + 1));
+        work := work - least(spent, work_of_id * (span_last - span_first + 1));
         kept := 0;
         WHILE kept < least(candidates, coalesce(cardinality(found), 0)) LOOP
             EXIT WHEN kept > 0 AND work <= 0;
@@ -547,8 +551,8 @@ BEGIN
         ELSE
             last := span_last;
         END IF;
-        IF examined = 0 AND power = max_power THEN
-            -- Skips spans without posts: ids can have large gaps.
+        IF examined = 0 THEN
+            -- Continues at the next post of the index, because ids can have large gaps.
             IF way = 1 THEN
                 first := (SELECT min(indexed.post_id) FROM post_text AS indexed WHERE indexed.post_id >= first);
             ELSE

@@ -176,7 +176,7 @@ CREATE TABLE post (
 -- As for threads, the state precedes the order.
 CREATE INDEX post_by_order ON post (thread_id, state, created_at, id);
 CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE state = 'awaiting_approval';
-CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
+CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible' AND NOT erased;
 CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
 CREATE INDEX post_update_waits ON post (thread_id, id) WHERE update_waits;
