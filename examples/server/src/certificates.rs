@@ -23,6 +23,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
+use crate::board::db;
 use crate::http::metrics::CERTIFICATE_DAYS;
 
 /// Time between two checks.
@@ -88,36 +89,59 @@ fn tls_hosts(url: &str) -> Vec<TlsHost> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Vec::new();
     };
-    let (kind, default_port) = match scheme {
-        "postgres" | "postgresql" if !rest.contains("sslmode=disable") => {
-            (ServerKind::Postgres, 5432)
-        }
-        "rediss+sentinel" => (ServerKind::Redis, 26379),
-        "rediss" | "rediss+cluster" => (ServerKind::Redis, 6379),
-        _ => return Vec::new(),
-    };
-    let end = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
-    // The drivers end the credentials at different places.
-    let after_credentials = match kind {
-        ServerKind::Postgres => rest.split_once('@'),
-        ServerKind::Redis => rest.get(..end(rest)).and_then(|rest| rest.rsplit_once('@')),
-    };
-    let address = after_credentials.map_or(rest, |(_, address)| address);
-    let hosts = address.get(..end(address)).unwrap_or_default().split(',');
-    // A directory of a Unix-domain socket begins with an encoded slash.
-    let names = hosts.filter(|host| !host.is_empty() && !host.starts_with('%'));
-    let host = |text: &str| {
-        let (name, port) = match text.rsplit_once(':') {
-            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()?),
-            _ => (text, default_port),
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Some(TlsHost { kind, name, port })
-    };
-    names.filter_map(host).collect()
+    match scheme {
+        "postgres" | "postgresql" => postgres_hosts(url),
+        "rediss+sentinel" => redis_hosts(rest, 26379),
+        "rediss" | "rediss+cluster" => redis_hosts(rest, 6379),
+        _ => Vec::new(),
+    }
+}
+
+fn postgres_hosts(url: &str) -> Vec<TlsHost> {
+    if db::parameters(url, "sslmode").any(|mode| mode == "disable") {
+        return Vec::new();
+    }
+    // One port for all hosts, or a port for each.
+    let ports: Vec<u16> = db::parameters(url, "port")
+        .flat_map(|ports| ports.split(','))
+        .filter_map(|port| port.parse().ok())
+        .collect();
+    db::hosts(url)
+        .enumerate()
+        // A directory of a Unix-domain socket has no certificate.
+        .filter(|(_, host)| !host.starts_with(['%', '/']))
+        .filter_map(|(index, host)| {
+            let port = ports.get(index).or_else(|| ports.first());
+            TlsHost::parse(ServerKind::Postgres, host, port.copied().unwrap_or(5432))
+        })
+        .collect()
+}
+
+fn redis_hosts(rest: &str, default_port: u16) -> Vec<TlsHost> {
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let authority = rest.get(..end).unwrap_or_default();
+    // The driver of Redis ends the credentials at the last `@`, the driver of Postgres at the first one.
+    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
+    hosts
+        .split(',')
+        .filter(|host| !host.is_empty())
+        .filter_map(|host| TlsHost::parse(ServerKind::Redis, host, default_port))
+        .collect()
 }
 
 impl TlsHost {
+    /// Parses a host with or without a port. Returns `None` if the port is invalid.
+    fn parse(kind: ServerKind, text: &str, default_port: u16) -> Option<Self> {
+        let (name, port) = match text.rsplit_once(':') {
+            Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+                (name, port.parse().ok()?)
+            }
+            _ => (text, default_port),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Some(Self { kind, name, port })
+    }
+
     /// Returns the time at which the certificate expires; `None` if the server offers no TLS.
     async fn certificate_expiry(&self) -> io::Result<Option<Timestamp>> {
         let mut stream = TcpStream::connect((self.name.as_str(), self.port)).await?;
@@ -279,8 +303,11 @@ mod tests {
         for (url, expected) in [
             ("sqlite:forum.db", &[][..]),
             ("postgres:///forum?host=/run/postgresql", &[]),
+            ("postgres:///forum?host=h&port=6432&sslmode=verify-full", &["h:6432"]),
+            ("postgres:///forum?host=h&host=::1&port=6432,5433", &["h:6432", "::1:5433"]),
             ("postgres://forum@%2Frun%2Fpostgresql/forum", &[]),
             ("postgres://forum:p@h/forum?sslmode=disable", &[]),
+            ("postgres://forum:sslmode=disable@h/forum", &["h:5432"]),
             ("postgres://forum:p@h,[::1]:6432/forum", &["h:5432", "::1:6432"]),
             ("postgres://forum:p?q@h/forum?application_name=a@b", &["h:5432"]),
             ("redis://h", &[]),

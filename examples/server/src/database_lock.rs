@@ -2,10 +2,12 @@
 //! process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
@@ -38,7 +40,7 @@ impl DatabaseLock {
 
     /// Like [`shared`](Self::shared), also for a database that this process is about to create.
     pub fn shared_or_new(database: &str) -> BoardResult<Self> {
-        let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock_shared()?));
+        let lock = |path| LockFile::lock(path, "lock", lock_shared);
         match checked_path(database)?.map(lock).transpose() {
             Ok(file) => Ok(Self { _file: file }),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -87,6 +89,8 @@ impl NodeLock {
             match file.try_lock() {
                 Ok(()) => file.set_len(0)?,
                 Err(TryLockError::WouldBlock) => {
+                    // A process holds the lock exclusively until it has written its line.
+                    file.lock_shared()?;
                     let mut text = String::new();
                     file.read_to_string(&mut text)?;
                     let mut running = text.lines().filter(|line| is_running(line));
@@ -94,9 +98,7 @@ impl NodeLock {
                 }
                 Err(error) => return Err(error.into()),
             }
-            file.seek(SeekFrom::End(0))?;
-            writeln!(file, "{} on {address}", node_name())?;
-            // A process holds the lock exclusively only up to this line.
+            file.write_all(format!("{} on {address}\n", node_name()).as_bytes())?;
             file.lock_shared()
         })?;
         Ok(Some(Self { _file: registered, other }))
@@ -130,6 +132,18 @@ fn is_running(line: &str) -> bool {
     let name = line.split(' ').nth(1);
     let process = name.and_then(|name| name.rsplit('/').next());
     process.is_some_and(|process| Path::new("/proc").join(process).exists())
+}
+
+/// Locks a file shared. The last user of a database locks its file exclusively for a moment, before it removes the file.
+/// Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file stays locked for 200 ms.
+fn lock_shared(file: &File) -> io::Result<()> {
+    for _ in 0..20 {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            locked => return Ok(locked?),
+        }
+    }
+    Ok(file.try_lock_shared()?)
 }
 
 /// A locked file beside a database. The last process that drops it removes the file.
@@ -191,7 +205,7 @@ fn checked_path(database: &str) -> BoardResult<Option<&str>> {
 fn open(path: &Path, database: &str) -> io::Result<File> {
     let database = Path::new(database).metadata().ok();
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
+    options.read(true).append(true).mode(0o600);
     options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     loop {
         match options.create_new(true).open(path) {
@@ -227,6 +241,77 @@ mod tests {
     use std::os::unix::fs::{chown, symlink};
 
     use super::*;
+
+    /// The other server has locked the file and not written its line.
+    #[test]
+    fn a_server_waits_for_the_line_of_another_one_that_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db").display().to_string();
+        let mut file = File::create(format!("{path}.server")).unwrap();
+        file.lock().unwrap();
+        let second = thread::spawn({
+            let database = format!("sqlite:{path}");
+            move || NodeLock::register(&database, None).unwrap().unwrap()
+        });
+        let inode = format!(":{} ", file.metadata().unwrap().ino());
+        let waits = || {
+            let locks = fs::read_to_string("/proc/locks").unwrap();
+            locks.lines().any(|line| line.contains("->") && line.contains(&inode))
+        };
+        while !waits() && !second.is_finished() {
+            thread::yield_now();
+        }
+        let line = format!("{} on 127.0.0.1:1", node_name());
+        file.write_all(format!("{line}\n").as_bytes()).unwrap();
+        file.unlock().unwrap();
+        let registered = second.join().unwrap();
+        assert_eq!(registered.other.as_ref(), Some(&line));
+        let lines = fs::read_to_string(format!("{path}.server")).unwrap();
+        assert_eq!(lines, format!("{line}\n{} on {LOCAL}\n", node_name()));
+    }
+
+    #[test]
+    fn a_file_that_was_removed_before_it_was_locked_is_created_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("forum.db").display().to_string();
+        let path = format!("{database}.lock");
+        let mut locked = 0;
+        let lock = LockFile::lock(&database, "lock", |file| {
+            locked += 1;
+            if locked == 1 {
+                fs::remove_file(&path)?;
+            }
+            Ok(file.try_lock_shared()?)
+        });
+        assert!(Path::new(&path).exists());
+        drop(lock.unwrap());
+        assert_eq!(locked, 2);
+    }
+
+    /// The other process is the last user, and removes the file.
+    #[test]
+    fn a_process_waits_for_the_end_of_the_last_user() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db").display().to_string();
+        File::create(&path).unwrap();
+        let last = File::create(format!("{path}.lock")).unwrap();
+        last.lock().unwrap();
+        let next = thread::spawn({
+            let database = format!("sqlite:{path}");
+            move || DatabaseLock::shared(&database).map(drop)
+        });
+        let is_open_twice = || {
+            let open = fs::read_dir("/proc/self/fd").unwrap();
+            let targets = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+            targets.filter(|target| *target == Path::new(&format!("{path}.lock"))).count() == 2
+        };
+        while !is_open_twice() && !next.is_finished() {
+            thread::yield_now();
+        }
+        fs::remove_file(format!("{path}.lock")).unwrap();
+        drop(last);
+        next.join().unwrap().unwrap();
+    }
 
     #[test]
     fn an_exclusive_lock_excludes_users_and_is_refused_while_one_exists() {

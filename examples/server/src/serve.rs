@@ -231,6 +231,9 @@ impl OpenedBoard {
         }
         cipher.warn_about_plaintext(&common.database);
         keys::warn_about_weakness(&common.database, &options.webhooks);
+        if let Err(error) = board.record_base_url(local_url).await {
+            tracing::warn!(%error, "failed to record the public URL; commands and workers do not use it");
+        }
         let mut board = board.with_web_urls(&pages);
         if !options.retries.event_retention.is_zero() {
             board = board.with_feed();

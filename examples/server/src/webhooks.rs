@@ -51,8 +51,13 @@ pub fn start(
     settings.retention = keep;
     settings.event_retention = retries.event_retention;
     settings.dead_retention = retries.webhook_dead_retention;
-    let retentions = [keep, retries.event_retention].into_iter().filter(|time| !time.is_zero());
-    let shortest = retentions.min().unwrap_or_default().max(Duration::from_secs(1));
+    let shortest = [Some(keep), Some(retries.event_retention), retries.webhook_dead_retention]
+        .into_iter()
+        .flatten()
+        .filter(|time| !time.is_zero())
+        .min()
+        .unwrap_or_default()
+        .max(Duration::from_secs(1));
     settings.sweep_interval = settings.sweep_interval.min(shortest);
     let worker = Worker::builder(board.database.webhooks(), Arc::new(board.clone()), environment)
         .settings(settings)

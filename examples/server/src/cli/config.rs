@@ -176,7 +176,11 @@ impl Configuration {
         let name = option.get_long().unwrap_or_default();
         let id = option.get_id().as_str();
         let raw = matches.try_get_raw(id).ok().flatten().into_iter().flatten();
-        let shown = raw.map(|value| without_password(&value.to_string_lossy()));
+        let is_url = ["database", "database-replica", "redis"].contains(&name);
+        let shown = raw.map(|value| match value.to_string_lossy() {
+            url if is_url => without_password(&url),
+            text => text.into_owned(),
+        });
         let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let source = match self.0.get(name) {
             _ if is_given => "command line".into(),

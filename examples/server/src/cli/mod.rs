@@ -269,7 +269,10 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
         // Apart from the options: the program, the command, and what follows the command.
         let others = 2 + command.get_raw("").map_or(0, Iterator::count);
         let options = arguments.len().saturating_sub(others);
-        if let Some(arguments) = arguments.get_mut(1..) {
+        // What follows `--` is no option.
+        let is_end = |index: &usize| arguments.get(*index).is_some_and(|text| text == "--");
+        let end = (1 + options..arguments.len()).find(is_end).unwrap_or(arguments.len());
+        if let Some(arguments) = arguments.get_mut(1..end) {
             arguments.rotate_left(options);
         }
     }
@@ -341,6 +344,20 @@ mod tests {
     }
 
     #[test]
+    fn only_options_of_serve_move_behind_a_command() {
+        for (line, expected) in [
+            ("--json member unban -- -x", "--json member unban -- -x"),
+            ("--listen 1 config check", "config check --listen 1"),
+            ("--secret-key-file k restore -- -x", "restore --secret-key-file k -- -x"),
+        ] {
+            let words = ["forum-server"].into_iter().chain(line.split(' '));
+            let moved = options_behind_command(words.map(OsString::from).collect());
+            let words: Vec<_> = moved.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+            assert_eq!(words.join(" "), expected);
+        }
+    }
+
+    #[test]
     fn an_error_about_an_unknown_name_has_a_similar_one_or_the_known_ones() {
         for (line, expected) in [
             ("tokn list", "'token'"),
@@ -369,6 +386,29 @@ mod tests {
             let name = command.get_name();
             assert!(command.get_about().is_some(), "{name}");
             commands.extend(command.get_subcommands());
+        }
+    }
+
+    /// These usages are written by hand.
+    #[test]
+    fn the_usages_of_settings_and_retries_are_commands() {
+        for (command, count) in [("setting", 3), ("delivery retry", 2)] {
+            let line = format!("forum-server {command} --help");
+            let help = new_parser().try_get_matches_from(line.split(' ')).unwrap_err().to_string();
+            let (_, usage) = help.split_once("Usage: ").unwrap();
+            let lines: Vec<_> = usage.lines().take_while(|line| !line.is_empty()).collect();
+            assert_eq!(lines.len(), count, "{help}");
+            for line in lines {
+                let line = line
+                    .replace("[OPTIONS] ", "")
+                    .replace("--endpoint <ID>", "--endpoint whe_0123456789abcdef0123")
+                    .replace("<ID>", "dlv_0123456789abcdef0123");
+                for form in [line.replace("[set] ", ""), line] {
+                    let form = form.replace(['[', ']'], "");
+                    let parsed = new_parser().try_get_matches_from(form.split_whitespace());
+                    assert!(parsed.is_ok(), "{form}: {parsed:?}");
+                }
+            }
         }
     }
 

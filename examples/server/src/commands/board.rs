@@ -135,7 +135,7 @@ impl AddForumArgs {
         let groups =
             |names: Option<String>| names.map(|names| Groups::parse_non_empty(&names)).transpose();
         let forum = ForumInsert {
-            title: self.title,
+            title: self.title.trim().to_owned(),
             description: String::new(),
             parent: self.parent,
             lists: AccessLists {
@@ -154,7 +154,7 @@ impl AddForumArgs {
 
 /// Formats the values of a new forum for the audit log.
 fn details(forum: &ForumInsert) -> String {
-    let title = forum.title.trim();
+    let title = &forum.title;
     let lists = &forum.lists;
     let parent = forum.parent.map_or("none".into(), |parent| parent.to_string());
     let groups = |list: Option<Groups>, default| {

@@ -13,6 +13,7 @@ use super::token::TokenCommand;
 use super::webhook::WebhookCommand;
 use crate::connect;
 use crate::database_lock::DatabaseLock;
+use crate::http::paths::web_urls;
 use crate::output::{Output, counted};
 
 const UP_TO_DATE: &str = "The database is up to date.";
@@ -70,7 +71,11 @@ impl DatabaseCommand {
             let done = format!("Applied {migrations}: {}.", applied.join(", "));
             return Output::message_if_changed(!applied.is_empty(), done, UP_TO_DATE.into());
         }
-        let board = connect::open_current(url).await?;
+        let mut board = connect::open_current(url).await?;
+        // The events of commands link the pages of the server that was started last.
+        if let Some(base_url) = board.base_url().await?.filter(|base_url| !base_url.is_empty()) {
+            board = board.with_web_urls(&web_urls(&base_url));
+        }
         let outcome = match self {
             Self::Token(command) => command.run(&board).await,
             Self::Board(command) => command.run(&board).await,

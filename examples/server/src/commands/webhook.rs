@@ -29,6 +29,9 @@ use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
 use crate::webhooks::{self, key_refusal, refusal, refusal_for, topic_names, unknown_endpoint};
 
+/// URL of a server with default options.
+const DEFAULT_BASE_URL: &str = "http://127.0.0.1:8080";
+
 /// Minimum number of random characters of an id. Those of this version have 22.
 const MIN_ID_LEN: usize = 16;
 
@@ -41,9 +44,9 @@ const SENDING_LIMIT: Duration = Duration::from_secs(60);
 pub struct WebhookCommand {
     #[command(flatten)]
     options: WebhookOptions,
-    /// Public URL of the server, which sends the webhooks
-    #[arg(long, value_name = "URL", value_parser = base_url, default_value = "http://127.0.0.1:8080")]
-    base_url: String,
+    /// Public URL of the server, which sends the webhooks [default: the URL of the server that was started last]
+    #[arg(long, value_name = "URL", value_parser = base_url)]
+    base_url: Option<String>,
     #[command(subcommand)]
     action: WebhookAction,
 }
@@ -247,7 +250,11 @@ impl WebhookCommand {
             }
             key_file => WebhookCipher::find(url, key_file)?,
         };
-        let allowed = options.allowed_addresses(&self.base_url);
+        let base_url = match self.base_url {
+            Some(base_url) => base_url,
+            None => board.base_url().await?.unwrap_or_else(|| DEFAULT_BASE_URL.into()),
+        };
+        let allowed = options.allowed_addresses(&base_url);
         let admin = webhooks::admin(&board.database, &cipher.environment(), allowed);
         if !(action.needs_no_secret() && cipher.is_plaintext()) {
             admin.check_key().await.map_err(refusal)?;
@@ -556,5 +563,29 @@ impl ListItem for EndpointListing {
             self.topics.join(","),
             self.url.clone(),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Table;
+
+    #[test]
+    fn a_list_at_a_narrow_terminal_has_ids_states_and_hosts() {
+        let mut table = Table::new(EndpointListing::COLUMNS);
+        let id = "whe_0123456789012345678901";
+        let state = "disabled after failures";
+        let url = "https://hooks.example/path/to/the/receiver";
+        let topics = "post.created,post.updated";
+        table.row([id, state, "365d ago", "503", "in 23h", "alice", topics, url].map(Into::into));
+        let text = anstream::adapter::strip_str(&table.format(80)).to_string();
+        let lines: Vec<_> = text.lines().collect();
+        for expected in [id, state, "https://hooks.example/"] {
+            assert!(lines[1].contains(expected), "{text}");
+        }
+        assert_eq!(lines[2], "not shown: FAILING, ANSWER, NEW SECRET, OWNER, TOPICS");
+        let wide = table.format(usize::MAX);
+        assert!(wide.contains(topics) && wide.contains(url), "{wide}");
     }
 }

@@ -34,6 +34,7 @@ pub struct WorkerCommand {
     #[command(flatten)]
     webhooks: WebhookOptions,
     /// Public URL of the server; webhooks to loopback addresses are allowed if its host is a loopback address
+    /// [default: the URL of the server that was started last]
     #[arg(long, value_name = "URL", value_parser = base_url)]
     base_url: Option<String>,
     #[command(flatten)]
@@ -54,7 +55,11 @@ impl WorkerCommand {
         let _locks = (DatabaseLock::shared(url)?, NodeLock::register(url, None).ok());
         let board = connect::open_migrated(url, &self.connections, &cipher).await?;
         let environment = cipher.environment();
-        let allowed = self.webhooks.allowed_addresses(self.base_url.as_deref().unwrap_or_default());
+        let base_url = match self.base_url {
+            Some(base_url) => base_url,
+            None => board.base_url().await?.unwrap_or_default(),
+        };
+        let allowed = self.webhooks.allowed_addresses(&base_url);
         let admin = webhooks::admin(&board.database, &environment, allowed);
         admin.check_key().await.map_err(refusal)?;
         cipher.warn_about_plaintext(url);

@@ -339,6 +339,19 @@ mod tests {
         });
     }
 
+    #[test]
+    fn a_response_has_no_time_for_the_bytes_of_an_earlier_one() {
+        let exchange = CurrentExchange::new(TIMEOUTS);
+        exchange.begin_response(1 << 30, false);
+        exchange.with(|progress| progress.add(1 << 30));
+        exchange.begin_response(0, false);
+        exchange.with(|progress| {
+            let later = Instant::now() + Duration::from_secs(3600);
+            let begun = progress.begun.unwrap();
+            assert_eq!(progress.ends_at(later), begun + TIMEOUT);
+        });
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_head_has_less_time_than_the_pause_before_it() {
         let start = Instant::now();

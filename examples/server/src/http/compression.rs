@@ -1,5 +1,6 @@
 //! Compression of responses.
 
+use std::mem;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::{IntoResponse as _, Response};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, Entry,
     IF_NONE_MATCH, VARY,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -95,34 +96,46 @@ async fn accept_identity(mut request: Request) -> Request {
     request
 }
 
-/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and removes it from the condition of a request. Adds
-/// `vary` to each 304, because a cache replaces the headers of its copy by those of the 304.
+/// Adds [`ETAG_SUFFIX`] to the `etag` of a compressed body, and of a 304 if the request has the tag of the compressed body.
+/// Removes it from the conditions of a request. Adds `vary` to each 304, because a cache replaces the headers of its copy by
+/// those of the 304.
 async fn distinguish_etags(mut request: Request, next: Next) -> Response {
-    let headers = request.headers_mut();
-    let condition = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-    let plain = condition
-        .filter(|tags| tags.contains(ETAG_SUFFIX))
-        .and_then(|tags| HeaderValue::try_from(tags.replace(ETAG_SUFFIX, "\"")).ok());
-    let has_compressed = plain.is_some();
-    if let Some(plain) = plain {
-        headers.insert(IF_NONE_MATCH, plain);
+    let mut of_compressed = Vec::new();
+    if let Entry::Occupied(mut conditions) = request.headers_mut().entry(IF_NONE_MATCH) {
+        for tags in conditions.iter_mut() {
+            if let Some(plain) = without_suffix(tags) {
+                of_compressed.push(mem::replace(tags, plain));
+            }
+        }
     }
     let mut response = next.run(request).await;
     let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
-    let is_of_compressed =
-        response.headers().contains_key(CONTENT_ENCODING) || has_compressed && is_unchanged;
     let headers = response.headers_mut();
     if is_unchanged {
         headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     }
-    let tag = headers.get(ETAG).filter(|_| is_of_compressed).and_then(|tag| tag.to_str().ok());
-    let suffixed = tag
-        .and_then(|tag| tag.strip_suffix('"'))
-        .and_then(|tag| HeaderValue::try_from(format!("{tag}{ETAG_SUFFIX}")).ok());
-    if let Some(suffixed) = suffixed {
-        headers.insert(ETAG, suffixed);
+    let is_compressed = headers.contains_key(CONTENT_ENCODING);
+    if is_compressed || !of_compressed.is_empty() {
+        let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()?.strip_suffix('"'));
+        let suffixed = tag.map(|tag| format!("{tag}{ETAG_SUFFIX}"));
+        let is_condition =
+            |tag: &str| of_compressed.iter().filter_map(as_text).any(|tags| tags.contains(tag));
+        let suffixed = suffixed.filter(|tag| is_compressed || is_unchanged && is_condition(tag));
+        if let Some(suffixed) = suffixed.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+            headers.insert(ETAG, suffixed);
+        }
     }
     response
+}
+
+/// Removes [`ETAG_SUFFIX`] from a list of tags. Returns `None` if no tag has it.
+fn without_suffix(tags: &HeaderValue) -> Option<HeaderValue> {
+    let tags = as_text(tags).filter(|tags| tags.contains(ETAG_SUFFIX))?;
+    HeaderValue::try_from(tags.replace(ETAG_SUFFIX, "\"")).ok()
+}
+
+fn as_text(value: &HeaderValue) -> Option<&str> {
+    str::from_utf8(value.as_bytes()).ok()
 }
 
 #[cfg(test)]
@@ -192,15 +205,23 @@ mod tests {
     async fn the_etag_of_either_form_is_a_condition() {
         let page = |headers: HeaderMap| async move {
             let is_unchanged =
-                headers.get(IF_NONE_MATCH).is_some_and(|tags| tags == "\"0\", \"1\"");
+                headers.get_all(IF_NONE_MATCH).iter().any(|tags| tags == "\"0\", \"1\"");
             let status = if is_unchanged { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
             (status, [(ETAG, "\"1\"")])
         };
         let router = compress(Router::new().route("/", get(page)));
-        for (tags, expected) in [("\"0\", \"1\"", "\"1\""), ("\"0\", \"1-gzip\"", "\"1-gzip\"")] {
-            let request = Request::get("/").header(IF_NONE_MATCH, tags);
+        for (lines, expected) in [
+            (&["\"0\", \"1\""][..], "\"1\""),
+            (&["\"0\", \"1-gzip\""], "\"1-gzip\""),
+            (&["\"é\"", "\"0-gzip\"", "\"0\", \"1-gzip\""], "\"1-gzip\""),
+            (&["\"0-gzip\"", "\"0\", \"1\""], "\"1\""),
+        ] {
+            let mut request = Request::get("/");
+            for tags in lines {
+                request = request.header(IF_NONE_MATCH, *tags);
+            }
             let response = send(&router, request).await;
-            assert_eq!(response.status(), 304);
+            assert_eq!(response.status(), 304, "{lines:?}");
             assert_eq!(response.headers()[ETAG], expected);
             assert_eq!(response.headers()[VARY], "accept-encoding");
         }

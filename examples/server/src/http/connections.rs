@@ -255,6 +255,27 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
+    /// The tasks of the connections begin after the assertion: the runtime has one thread.
+    #[tokio::test]
+    async fn connections_that_wait_at_the_end_are_accepted_up_to_the_limit() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let max = MaxConnections { all: 1, per_address: 0, trusted_proxies: Vec::new() };
+        let mut connections = Connections {
+            slots: Slots::new(max),
+            tasks: JoinSet::new(),
+            router: Router::new(),
+            timeouts: Timeouts { client: LIMIT, idle: LIMIT },
+            shutdown: Shutdown::listen(Duration::ZERO, LIMIT).unwrap(),
+        };
+        connections.accept_waiting(listener);
+        assert_eq!(connections.tasks.len(), 1);
+    }
+
     /// A body that is larger than the buffers of a socket. It sends a signal when it is dropped.
     struct Large(Vec<u8>, #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>);
 

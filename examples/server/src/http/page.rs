@@ -221,3 +221,30 @@ pub fn add_page_headers(response: &mut Response) {
     headers.extend(security_headers());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_client_with_the_hash_of_the_body_gets_a_304() {
+        let [one, other] = ["one", "other"].map(|text| Asset::new("text/css", text));
+        let sent = one.respond(&HeaderMap::new());
+        assert_eq!(sent.status(), StatusCode::OK);
+        let tag = sent.headers().get(ETAG).unwrap().to_str().unwrap();
+        assert!(tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"'), "{tag}");
+        for (known, is_known) in [
+            (tag.to_owned(), true),
+            (format!("W/{tag}"), true),
+            (format!("\"x\", {tag}"), true),
+            ("\"x\"".into(), false),
+        ] {
+            let value = HeaderValue::from_str(&known).unwrap();
+            let request = HeaderMap::from_iter([(IF_NONE_MATCH, value)]);
+            let is_unchanged =
+                |asset: &Asset| asset.respond(&request).status() == StatusCode::NOT_MODIFIED;
+            assert_eq!(is_unchanged(&one), is_known, "{known}");
+            assert!(!is_unchanged(&other), "{known}");
+        }
+    }
+}

@@ -189,10 +189,14 @@ mod tests {
         let open = [of("192.0.2.1"), of("192.0.2.1")];
         assert!(open.iter().all(Option::is_some));
         assert_eq!(of("192.0.2.1"), None);
+        let first = of("203.0.113.1").unwrap();
         for last in 0..=255 {
             of(&format!("198.51.100.{last}")).unwrap();
         }
         assert_eq!(of("192.0.2.1"), None);
+        let both = [first, of("203.0.113.1").unwrap()];
+        assert_eq!(of("203.0.113.1"), None);
+        drop(both);
         assert!(slots.open.len() <= 4, "{:?}", slots.open);
         let mut of = |address: &str| slots.of_address(address.parse().unwrap());
         let open = [of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2")];

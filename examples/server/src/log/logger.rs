@@ -104,6 +104,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn invalid_directives_are_left_out_of_the_filter() {
+        for (directives, filter, invalid) in [
+            ("", "info", vec![]),
+            (" ,", "info", vec![]),
+            ("forum_server=loud", "info", vec!["forum_server=loud"]),
+            ("warn, forum_server=debug,hyper=x,", "forum_server=debug,warn", vec!["hyper=x"]),
+            ("hyper", "hyper=trace", vec![]),
+        ] {
+            let (parsed, ignored) = parse_filter(directives);
+            assert_eq!((&*parsed.to_string(), ignored), (filter, invalid), "{directives:?}");
+        }
+    }
+
+    #[test]
     fn formatted_panic_messages_are_logged_only_on_request() {
         let formatted: Box<dyn Any> = Box::new("index 3, length 2".to_owned());
         assert_eq!(panic_message(&*formatted, true), "index 3, length 2");

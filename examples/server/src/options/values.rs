@@ -9,6 +9,7 @@ use std::time::Duration;
 use forum_api::IpNet;
 use forum_api::model::Timestamp;
 use http::HeaderValue;
+use percent_encoding::percent_decode_str;
 
 /// Parses an address with a port, a port, or `localhost` with a port.
 pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
@@ -180,30 +181,36 @@ pub fn network(text: &str) -> Result<IpNet, &'static str> {
         .map_err(|_| "expected an IP address, or a network, for example 10.0.0.0/8")
 }
 
-/// Replaces the password in a database URL, so that the URL can be shown.
+/// Replaces the passwords in the URL of a database or of Redis, so that the URL can be shown. Shows only the scheme if it is
+/// not certain that an `@` belongs to a parameter, because the text before it could be a password.
 pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.into();
     };
-    let (user, address) = match rest.rsplit_once('@') {
-        Some((credentials, address)) => match credentials.split_once(':') {
-            Some((user, _)) => (format!("{user}:***@"), address),
-            None => (format!("{credentials}@"), address),
-        },
-        None => (String::new(), rest),
-    };
-    let mut parts = address.split(['?', '&']);
-    let mut shown = format!("{scheme}://{user}{}", parts.next().unwrap_or_default());
-    for (place, parameter) in parts.enumerate() {
-        shown.push(if place == 0 { '?' } else { '&' });
-        match parameter.split_once('=') {
-            Some((name @ ("password" | "sentinel_password"), _)) => {
-                shown.push_str(&format!("{name}=***"));
-            }
-            _ => shown.push_str(parameter),
-        }
+    let (address, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let is_uncertain =
+        |text: &str| text.contains('@') && !(text.contains('=') && address.contains('@'));
+    if query.split('&').any(is_uncertain) {
+        return format!("{scheme}://***");
     }
-    shown
+    let hidden = address.rsplit_once('@').and_then(|(credentials, hosts)| {
+        let (user, _) = credentials.split_once(':')?;
+        Some(format!("{user}:***@{hosts}"))
+    });
+    let parameters: Vec<_> = query.split('&').map(parameter_without_password).collect();
+    format!("{scheme}://{}{}", hidden.as_deref().unwrap_or(address), parameters.join("&"))
+}
+
+/// Replaces the value of a parameter that is a password. The first parameter of a URL begins with `?`.
+fn parameter_without_password(parameter: &str) -> String {
+    let Some((name, _)) = parameter.split_once('=') else {
+        return parameter.into();
+    };
+    let decoded = percent_decode_str(name.trim_start_matches('?')).decode_utf8_lossy();
+    match &*decoded {
+        "pass" | "password" | "sentinel_password" => format!("{name}=***"),
+        _ => parameter.into(),
+    }
 }
 
 #[cfg(test)]
@@ -300,6 +307,21 @@ mod tests {
                 "redis+sentinel://u:***@h:1,[::1]/board?sentinel_password=***&x=1",
             ),
             ("redis+cluster://:s3@h:1,i:1", "redis+cluster://:***@h:1,i:1"),
+            ("postgres://u:s3@x@h/db", "postgres://u:***@h/db"),
+            ("postgres://u@h:1/db?password=s3@x&y=1", "postgres://u@h:1/db?password=***&y=1"),
+            ("postgres://u:s3@h/db?password=s3?x&y=1", "postgres://u:***@h/db?password=***&y=1"),
+            ("postgres://u:s3@h/db?options=a@b", "postgres://u:***@h/db?options=a@b"),
+            ("postgres://u:s3?x@h/db", "postgres://***"),
+            ("redis://u:s3@x?y@h", "redis://***"),
+            ("redis+unix:///run/redis?pass=s3", "redis+unix:///run/redis?pass=***"),
+            ("postgres://h/db?p%61ssword=s3", "postgres://h/db?p%61ssword=***"),
+            ("postgres://h/db?", "postgres://h/db?"),
+            ("postgres://h/db?user=u&password=s3@x", "postgres://***"),
+            ("redis+sentinel://h/board?sentinel_password=s3@x", "redis+sentinel://***"),
+            (
+                "redis+sentinel://u:s3@x@h:1/board?sentinel_password=s3@x",
+                "redis+sentinel://u:***@h:1/board?sentinel_password=***",
+            ),
         ] {
             assert_eq!(without_password(url), shown);
         }

@@ -28,7 +28,8 @@ pub struct WebhookOptions {
 }
 
 impl WebhookOptions {
-    /// Returns the addresses that are allowed for a server with this public URL.
+    /// Returns the addresses that are allowed for a server with this public URL. An empty URL allows public addresses only,
+    /// unless `--allow-private-webhooks` is set.
     pub fn allowed_addresses(&self, base_url: &str) -> AllowedAddresses {
         if self.allow_private_webhooks {
             AllowedAddresses::Private

@@ -130,6 +130,24 @@ fn output_that_cannot_be_written_is_an_error() {
     assert!(printed.contains("status 1"), "{printed}");
 }
 
+/// A program such as `head` can end before the output does.
+#[test]
+fn output_to_a_closed_pipe_is_not_an_error() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    for options in [&["token", "list"][..], &["token", "list", "--json"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = Command::new(server_path())
+            .args(directory.arguments(options))
+            .current_dir(directory.path())
+            .env_remove("RUST_LOG")
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+    }
+}
+
 #[test]
 fn completions_name_the_commands_of_the_shell() {
     for shell in ["bash", "zsh", "fish"] {
@@ -276,10 +294,29 @@ fn lists_fit_a_terminal_which_shows_fifty_items() {
     let id = |at: usize| members[at]["userId"].as_str().unwrap().parse::<u64>();
     assert!(id(0).unwrap() > id(1).unwrap(), "the newest first");
     assert!(server.run_ok("webhook list").stdout.contains(&url));
+    // The width of the terminal is unknown.
     for list in ["webhook list", "audit list"] {
-        let line = shell_line(&server.directory, list);
+        let line = format!("stty cols 0; NO_COLOR=1 {}", shell_line(&server.directory, list));
         let printed = run_at_terminal(&server.directory, &line, &[]);
         assert!(printed.contains("https://93.184.215.14"), "{printed}");
+        let longest = printed.lines().map(|line| line.chars().count()).max();
+        assert_eq!(longest, Some(80), "{list}\n{printed}");
+    }
+}
+
+#[test]
+fn a_shortened_list_ends_with_the_number_of_all_its_items() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    for post in [2, 3] {
+        let deleted = directory.run_line(&format!("post delete {post}"), "");
+        assert_eq!(deleted.status, 0, "{deleted:?}");
+    }
+    for (list, total) in
+        [("thread list", 18), ("thread list --forum 2", 5), ("post list --state deleted", 2)]
+    {
+        let line = shell_line(&directory, &format!("{list} --limit 1"));
+        let printed = run_at_terminal(&directory, &line, &[]);
+        assert!(printed.contains(&format!("1 of {total} shown;")), "{list}: {printed}");
     }
 }
 
@@ -310,11 +347,16 @@ fn the_status_shows_database_key_queue_and_nodes() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("password"), "{text}");
+    let has_no_nodes =
+        |text: &str| text.lines().any(|line| line.starts_with("nodes ") && line.ends_with(" none"));
+    assert!(!has_no_nodes(&text), "{text}");
     let directory = server.stop();
     let other = directory.path().join("other");
     std::fs::write(&other, "0123456789abcdef").unwrap();
     let stopped = directory.run_line("status --json --secret-key-file other", "").json();
     assert_eq!(stopped["nodes"], json!([]));
+    let text = directory.run_line("status", "").stdout;
+    assert!(has_no_nodes(&text), "{text}");
     assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
 }
 
@@ -330,6 +372,35 @@ fn output_has_colours_at_a_terminal_only() {
         ] {
             let printed = run_at_terminal(&directory, &line, &[]);
             assert_eq!(printed.contains('\u{1b}'), has_colours, "{printed}");
+        }
+    }
+}
+
+#[test]
+fn the_body_of_a_delivery_has_several_lines_at_a_terminal() {
+    let server = Server::new(&["--no-worker"]);
+    let endpoint = server.run_ok("webhook add https://93.184.215.14/ --json").json();
+    let id = endpoint["id"].as_str().unwrap();
+    server.run_ok(&format!("webhook ping {id} --wait 0"));
+    let deliveries = server.run_ok("delivery list --json").json();
+    let show = format!("delivery show {}", deliveries[0]["id"].as_str().unwrap());
+    let line = shell_line(&server.directory, &show);
+    let printed = run_at_terminal(&server.directory, &line, &[]);
+    let is_shown = printed.lines().any(|line| line == r#"      "topic": "ping","#);
+    assert!(is_shown, "{printed}");
+}
+
+#[test]
+fn a_copy_shows_its_steps_at_a_terminal() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    assert_eq!(directory.run_line("board offline", "").status, 0);
+    let database = Database::new();
+    let postgres = database.url();
+    for (from, to) in [("sqlite:forum.db", &*postgres), (&*postgres, "sqlite:back.db")] {
+        let line = shell_line(&directory, &format!("copy --database {from} --to {to}"));
+        let printed = run_at_terminal(&directory, &line, &[]);
+        for step in ["Copying ", "Building the indexes: ", "Comparing "] {
+            assert!(printed.contains(step), "{step}\n{printed}");
         }
     }
 }

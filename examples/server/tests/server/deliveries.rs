@@ -187,6 +187,16 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         .assert_error("expected thread.created, ");
 }
 
+#[test]
+fn events_of_commands_link_the_pages_of_the_server() {
+    let server = Server::new(&[ALLOW_PRIVATE]);
+    let receiver = Receiver::new();
+    add_endpoint(&server, &receiver, "--topics thread.updated");
+    server.run_ok("thread lock 16");
+    let thread = &receiver.next().json()["data"]["thread"];
+    assert_eq!(thread["webUrl"], server.url("/#/threads/16"));
+}
+
 /// The request, the event and the delivery of a reply name each other.
 #[test]
 fn the_log_leads_from_a_token_to_deliveries() {

@@ -98,9 +98,10 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         ] {
             server.run_ok(command);
         }
-        let removed = server
-            .run_ok("webhook add --url https://hookquux.example/ --owner zelda.quux --json")
-            .json();
+        // The end of long details is not stored.
+        let long = "x".repeat(1_000);
+        let add = "webhook add --owner zelda.quux --json --url https://hookquux.example";
+        let removed = server.run_ok(&format!("{add}/{long}")).json();
         let removed_id = removed["id"].as_str().unwrap();
         server.run_ok(&format!("webhook update {removed_id} --url https://gonequux.example/"));
         server.run_ok(&format!("webhook remove {removed_id} --yes"));
@@ -149,6 +150,11 @@ fn an_erased_member_leaves_no_text_name_or_address() {
             "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, address, action, target, details, count)
             VALUES ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1)"
         ));
+        // The member had another name when the endpoint was added.
+        directory.execute(
+            "UPDATE forum_api_audit_log SET details = replace(details, 'zelda.quux', 'former')
+            WHERE action = 'endpoint.added' AND target IN (SELECT id FROM forum_api_endpoints)",
+        );
         let alice = server.token("alice");
         let rate = |post| {
             let rating = json!({ "points": 1, "comment": "x", "postId": post });
@@ -163,6 +169,12 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         server.run(&erase).assert_error("Pass --yes to confirm.");
         let erased = server.run_ok(&format!("{erase} --yes"));
         assert!(erased.stdout.contains(&format!("Erased the member {id}.")), "{erased:?}");
+        if directory.is_in_postgres() {
+            assert!(!erased.stdout.contains("VACUUM failed"), "{erased:?}");
+            let vacuumed =
+                "SELECT count(*)::TEXT FROM pg_stat_user_tables WHERE last_vacuum IS NOT NULL";
+            assert_eq!(directory.query(vacuumed), ["17"]);
+        }
         assert_stored(directory, &OWN, false);
         assert_stored(directory, &["guestquux", "titlequux", "replyquux"], !with_posts);
         assert_stored(directory, &["otherquux", "sentquux", "keptquux", "ratedquux"], true);
@@ -366,6 +378,34 @@ fn an_erasure_that_was_killed_can_be_repeated() {
             assert_eq!(after["items"][forum][key], before["items"][forum][key], "{key}");
         }
     }
+}
+
+#[test]
+fn a_failed_erasure_says_what_it_did_and_how_to_remove_the_rest() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    directory.execute(
+        "CREATE TRIGGER refuse BEFORE DELETE ON member WHEN OLD.username = 'bob'
+        BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    let accounts = || {
+        directory.query(
+            "SELECT username || ' ' || banned FROM member
+            WHERE username IN ('alice', 'bob', 'carol') ORDER BY username",
+        )
+    };
+    for (names, done) in [("alice bob carol", ". Erased the member 3."), ("bob carol", "")] {
+        let failed = directory.run_line(&format!("member erase {names} --posts --yes"), "");
+        let text = format!(
+            ". \"bob\" is banned, and a part of the data may have been removed. \
+             Run `forum-server member erase bob carol --posts` to remove the rest{done}"
+        );
+        assert!(failed.error_message().ends_with(&text), "{failed:?}");
+        assert_eq!(accounts(), ["bob 1", "carol 0"]);
+    }
+    directory.execute("DROP TRIGGER refuse");
+    let repeated = directory.run_line("member erase bob carol --posts --yes", "");
+    assert!(repeated.stdout.starts_with("Erased the members 4, 5. "), "{repeated:?}");
+    assert_eq!(accounts(), [] as [&str; 0]);
 }
 
 /// Another command bans the other administrator between the check before the confirmation and the ban.

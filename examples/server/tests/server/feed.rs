@@ -43,6 +43,14 @@ fn a_token_reads_the_events_of_members_and_of_commands() {
     server.run_ok("member erase zelda --yes");
     let position = expect_events(&server, &alice, &position, &["member.erased"]);
 
+    server.run_ok("member add quentin --groups members");
+    let quentin = server.token("quentin");
+    let reply = json!({ "body": "x" });
+    assert_eq!(server.post(&quentin, "/threads/1/posts", &reply).status, 201);
+    let position = expect_events(&server, &alice, &position, &["post.created"]);
+    server.run_ok("member erase quentin --posts --yes");
+    let position = expect_events(&server, &alice, &position, &["post.deleted", "member.erased"]);
+
     let after = position.strip_prefix("after=").unwrap();
     let result = call_tool(&server, &alice, "listEvents", json!({ "after": after })).json();
     let content = &result["result"]["structuredContent"];

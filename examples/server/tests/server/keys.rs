@@ -51,9 +51,9 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
     let ping = format!("webhook ping {}", endpoint_id(&endpoint));
-    server
-        .run(&format!("{ping} --secret-key-file key"))
-        .assert_error("are stored in plain text, but the key");
+    let refused = server.run(&format!("{ping} --secret-key-file key"));
+    refused.assert_error("are stored in plain text, but the key");
+    refused.assert_error("run `webhook reencrypt --new-key-file FILE` to encrypt them");
     let (directory, log) = server.stop_with_log();
     let warning = "webhook secrets are stored in plain text";
     assert!(log.contains(warning), "{log}");

@@ -229,6 +229,30 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     }
 }
 
+/// Commands and workers allow loopback addresses if the URL of the server that was started last has one.
+#[test]
+fn a_worker_sends_to_the_addresses_that_its_server_allows() {
+    let receiver = Receiver::new();
+    let add = format!("webhook add --json {}", receiver.url);
+    for (options, is_allowed) in
+        [(&["--base-url", "https://board.example"][..], false), (&["--no-worker"], true)]
+    {
+        let server = Server::new(options);
+        if !is_allowed {
+            server.run(&add).assert_error("the address 127.0.0.1 is loopback");
+            continue;
+        }
+        server.run_ok(&add);
+        let arguments = server.directory.arguments(&["worker"]);
+        let mut worker = start(server.directory.path(), &arguments, &[]);
+        let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
+        reply(&server, &server.token("alice"), "x");
+        assert_eq!(receiver.next().header("x-forum-event"), "post.created");
+        signal(&worker, "TERM");
+        assert_eq!(wait(worker).status, 0, "{}", log.join().unwrap());
+    }
+}
+
 #[test]
 fn the_log_has_a_line_of_the_start_and_of_the_stop() {
     let server = Server::new(&["--log", "json", "--base-url", "https://board.example"]);

@@ -47,6 +47,19 @@ fn each_request_is_a_line_with_every_field() {
 }
 
 #[test]
+fn an_invalid_directive_of_the_filter_is_logged() {
+    let environment = [("RUST_LOG", "forum_server=warn,hyper=loud")];
+    let arguments = ["--empty", "--log", "json"];
+    let server = Server::start_with(ServerDirectory::in_sqlite(), &arguments, &environment, "");
+    let (_, log) = server.stop_with_log();
+    let lines = parse_lines(&log);
+    let events: Vec<_> = lines.iter().map(|line| json!([line["level"], line["fields"]])).collect();
+    let message = "RUST_LOG: ignored an invalid directive";
+    let expected = json!(["WARN", { "message": message, "directive": "hyper=loud" }]);
+    assert_eq!(events, [expected]);
+}
+
+#[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
     let arguments = directory.arguments(&[

@@ -58,6 +58,7 @@ fn a_form_of_another_site_neither_begins_nor_ends_a_session() {
     assert_eq!(page(&server, &cookies, "/panel/tokens").status, 200);
     let signed_out = sign_out(&server, &cookies, &[]);
     assert_eq!(signed_out.header("location"), Some("/sign-in"));
+    assert_eq!(cookie(&signed_out), "forum_session=");
     for (cookies, has_ended) in [(&*session, true), ("", false)] {
         let form = page(&server, cookies, "/sign-in").body;
         assert_eq!(form.contains("Your session has ended."), has_ended);

@@ -290,6 +290,8 @@ fn what_must_not_come_undone_survives_two_restores() {
     server.run_ok("member ban mole");
     server.run_ok("member unban mole");
     server.run_ok("member ban mole");
+    server.run_ok("member ban admin2");
+    server.run_ok("member unban admin2");
     server.run_ok("member groups admin2 members");
     server.run_ok_with_input("member password admin2 --password-stdin", "a new password");
     server.run_ok("member erase gone --posts --yes");

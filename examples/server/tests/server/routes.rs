@@ -279,6 +279,19 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
 }
 
 #[test]
+fn pages_of_any_origin_may_call_the_api_and_the_tools_if_an_origin_is_a_star() {
+    let server = Server::new(&["--cors-origin", "https://a.example", "--cors-origin", "*"]);
+    let headers = [("origin", "https://c.example"), ("content-type", "application/json")];
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (method, url, body) in
+        [("GET", server.api_url("/forums"), ""), ("POST", server.url("/mcp"), ping)]
+    {
+        let answer = send(method, &url, &headers, body);
+        assert_eq!(answer.status_and("access-control-allow-origin"), (200, Some("*")), "{url}");
+    }
+}
+
+#[test]
 fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
     for remaining in [119, 118] {
@@ -349,12 +362,28 @@ const SAMPLES: [(&str, f64); 8] = [
 ];
 
 /// Samples and their values after the worker has attempted both pings and measured the queue.
-const AWAITED: [(&str, f64); 4] = [
+const AWAITED: [(&str, f64); 6] = [
     (r#"deliveries_total{state="delivered",topic="ping"}"#, 1.0),
     (r#"deliveries_total{state="retrying",topic="ping"}"#, 1.0),
     ("delivery_queue_depth", 0.0),
     ("retrying_deliveries", 1.0),
+    ("dead_deliveries", 2.0),
+    ("disabled_endpoints", 3.0),
 ];
+
+/// Copies a delivery twice, as a dead one, and an endpoint three times, as a disabled one.
+const COPIES: &str = "
+    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
+    SELECT 'dlv_000000000000000000000' || copy.number, event, topic, endpoint, created_at, 'dead', 6
+    FROM
+        (SELECT * FROM forum_api_deliveries LIMIT 1) AS source,
+        (SELECT 1 AS number UNION ALL SELECT 2) AS copy;
+
+    INSERT INTO forum_api_endpoints (id, version, url, topics, owner, enabled, created_at, secret)
+    SELECT 'whe_000000000000000000000' || copy.number, version, url, topics, owner, FALSE, created_at, secret
+    FROM
+        (SELECT * FROM forum_api_endpoints LIMIT 1) AS source,
+        (SELECT 1 AS number UNION ALL SELECT 2 UNION ALL SELECT 3) AS copy;";
 
 #[test]
 fn metrics_count_requests_units_refusals_and_deliveries() {
@@ -374,6 +403,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let brewed = send("BREW", &server.api_url("/forums"), &[], "");
     assert_eq!(brewed.status, 404);
     receiver.next();
+    server.directory.execute(COPIES);
     let holds = |metrics: &Response, (sample, expected): (&str, f64)| {
         sample_value(metrics, &format!("forum_api_{sample}")) == Some(expected)
     };

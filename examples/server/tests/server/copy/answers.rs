@@ -96,6 +96,9 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     found.retain(|table| !LEFT_OUT.contains(&&**table));
     assert!(expected.keys().eq(&found), "{found:?}");
     assert!(there.stdout.contains(KEY), "{there:?}");
+    let shown = Regex::new(":[^:@]*@").unwrap().replace(&postgres, ":***@");
+    let done = format!("Copied the board to {shown}. The copy is offline");
+    assert!(there.stdout.contains(&done), "{there:?}");
     let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
     assert_eq!(offline, ["true"]);
     let copied = "SELECT count FROM forum_api_audit_log WHERE action = 'database.copied'";
@@ -105,9 +108,10 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     // The file of a copy that was killed.
     let partial_key = directory.path().join("back.db.key.copying");
     fs::write(&partial_key, "").unwrap();
-    let mut again = read_checksums(
-        &directory.run_line(&format!("copy --database {postgres} --to {BACK} {KEY}"), ""),
-    );
+    let back = directory.run_line(&format!("copy --database {postgres} --to {BACK} {KEY}"), "");
+    let key_is_read = "in the file \"back.db.key\", which the server reads.";
+    assert!(back.stdout.contains(key_is_read), "{back:?}");
+    let mut again = read_checksums(&back);
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
     assert_ne!(entries[0], entries[1], "the copy is recorded");
     assert_eq!(again, expected);

@@ -76,6 +76,8 @@ fn refusals_change_nothing() {
     database.query("DELETE FROM forum_api_feed_move");
     let copied = copy(directory, &postgres, "sqlite:moved.db");
     assert_eq!(copied.status, 0, "{copied:?}");
+    let copy_key = "copy the file of this key to \"moved.db.key\", or pass it";
+    assert!(copied.stdout.contains(copy_key), "{copied:?}");
     database.query("INSERT INTO board_migrations VALUES (1000, 'later', '')");
     assert_refused(&postgres, "sqlite:none.db", "newer than this program");
     let directory = server.stop();
