@@ -1,9 +1,11 @@
 //! Commands in transactions of diesel 2. They need an error type of the host: `BoardError` is not a type of its crate, so
 //! that it cannot implement `From` for errors of diesel there.
 
+use std::time::Duration;
+
 use diesel::r2d2::{ConnectionManager, Pool, R2D2Connection};
 use diesel::result::Error;
-use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::host::{BoardError, BoardResult, OrInternal, OverloadedError};
 
 #[derive(Debug)]
 pub struct CommandError(BoardError);
@@ -40,7 +42,8 @@ pub async fn run<C: R2D2Connection + 'static, T: Send + 'static>(
     command: impl FnOnce(&mut C) -> Result<T, CommandError> + Send + 'static,
 ) -> BoardResult<T> {
     let result = tokio::task::spawn_blocking(move || {
-        let mut connection = pool.get().map_err(BoardError::internal)?;
+        let no_connection = OverloadedError::new(Duration::from_secs(1));
+        let mut connection = pool.get().map_err(|_| BoardError::internal(no_connection))?;
         C::transaction(&mut connection, command)
     });
     Ok(result.await.or_internal()??)

@@ -3,7 +3,7 @@
 //! `diesel` needs the feature `i-implement-a-third-party-backend-and-opt-into-breaking-changes`, which diesel-async enables as
 //! well: only with it does diesel keep a statement prepared whose placeholders are in its text.
 //!
-//! diesel does not report the code of an error, so that timeouts of Postgres are responses 500 instead of 503.
+//! diesel does not report the code of an error, so that a timeout of Postgres in a command is a 500 instead of a 503.
 
 use diesel::QueryResult;
 use diesel::deserialize::{self, QueryableByName};
