@@ -19,7 +19,7 @@ from statistics import fmean, median
 from tempfile import TemporaryDirectory
 
 from .board import Board
-from .cases import GROWTH_LIMIT, Case, Operation, operations, requests
+from .cases import Case, Operation, operations, requests
 from .server import Server
 
 # CPU time in milliseconds that a unit buys, on a machine on which GET /me takes `REFERENCE` with SQLite in a release build.
@@ -32,6 +32,8 @@ WRITE_LIMIT = 100.0
 MEMORY_LIMIT = 32.0
 # Size of an answer: lists end at 512 KiB, those of tools at 256 KiB, which are sent twice.
 ANSWER_LIMIT = 0.75
+# Largest ratio of the time on the large board to the time on the small one. The large board is ten times the small one.
+GROWTH_LIMIT = 2.0
 # Growth below this time a unit is the logarithm of an index, or noise of the clock.
 GROWTH_FLOOR = 2.0
 # Error of the time of a command on Postgres: the difference of two differences of the sum of two numbers with a resolution of
@@ -172,7 +174,6 @@ class Row:
     large: Measured
     # Error of the time, in milliseconds.
     error: float = 0.0
-    growth: float = GROWTH_LIMIT
 
     def divided_by(self, factor: float) -> "Row":
         """Returns the row with the CPU times of a machine that is faster by this factor."""
@@ -189,7 +190,7 @@ class Row:
             yield f"{large.memory:.0f} MiB of memory"
         if large.answer > ANSWER_LIMIT:
             yield f"an answer of {large.answer:.2f} MiB"
-        allowed = max(self.growth * small.cpu, small.cpu + GROWTH_FLOOR * large.units)
+        allowed = max(GROWTH_LIMIT * small.cpu, small.cpu + GROWTH_FLOOR * large.units)
         if large.cpu > allowed + self.error:
             yield f"{large.cpu:.1f} ms on the large board, and {small.cpu:.1f} ms on the small one"
 
@@ -227,7 +228,7 @@ def measure_boards(program: str, kind: str, directory: Path, reference: Referenc
         filled = time.monotonic()
         for case, same in zip(requests(small), requests(large), strict=True):
             reference.sample()
-            row = Row(case.name, case.is_write, measure(small, case), measure(large, same), growth=case.growth)
+            row = Row(case.name, case.is_write, measure(small, case), measure(large, same))
             # Another process on the machine can slow all turns of a request. The final factor of the machine is at least 1.
             if case.is_repeatable and any(row.failures()):
                 row = Row(
@@ -235,7 +236,6 @@ def measure_boards(program: str, kind: str, directory: Path, reference: Referenc
                     case.is_write,
                     measure(small, case, SETTLED_REPEATS),
                     measure(large, same, SETTLED_REPEATS),
-                    growth=case.growth,
                 )
             rows.append(row)
         for operation, same in zip(operations(small), operations(large), strict=True):

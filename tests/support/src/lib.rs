@@ -22,10 +22,17 @@ pub mod thread_log;
 pub mod tls;
 pub mod wire;
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
+use std::ops::Range;
 
-/// Returns a port that is free now. Another process may take it first; the server then does not start.
+/// Ports below those that Linux by default gives to connections and to listeners on port 0, which could take a port before
+/// the server of a test listens on it.
+const PORTS: Range<u16> = 10_000..32_768;
+
+/// Returns a random free port. Another test may take it first; the server then does not start.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    let random = |_| PORTS.start + (RandomState::new().hash_one(()) % PORTS.len() as u64) as u16;
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (0..1_000).map(random).find(is_free).expect("no port is free")
 }

@@ -1,10 +1,12 @@
 //! Schemas and databases in the Postgres that `tests/run` starts.
 
 use std::fmt;
+use std::pin::{Pin, pin};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, thread};
 
+use forum_api::runtime::BoxFuture;
 use forum_api::store::postgres::tokio_postgres_0_7::connect;
 use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
 use tokio::runtime::Builder;
@@ -25,6 +27,8 @@ pub fn url() -> String {
 pub fn run_with_postgres(test: impl Future<Output = ()>) {
     url();
     let runtime = Builder::new_multi_thread().enable_all().build();
+    // The compiler instantiates `block_on` for this type, not for each test.
+    let test: Pin<&mut dyn Future<Output = ()>> = pin!(test);
     runtime.unwrap().block_on(test);
 }
 
@@ -160,6 +164,8 @@ impl Drop for Database {
 /// Runs a future on a runtime in a new thread and waits for it, inside or outside of another runtime. No connection of the
 /// future outlives it.
 pub fn block_on_thread<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    // The compiler instantiates `block_on` for this type, not for each call.
+    let future: BoxFuture<'static, T> = Box::pin(future);
     let thread = thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(future)
