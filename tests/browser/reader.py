@@ -307,12 +307,14 @@ def typing(page: Page) -> None:
     """A member who writes while a view or a response loads goes on in the same field, at the same position."""
     area, search, comment = (page.get_by_label(label) for label in ("Reply", "Search", "Comment"))
     show(page, "/#/threads/16")
-    during(page, "/posts\\?after=", page.get_by_role("link", name="Next page").last.click, lambda: write(area, "Ho"))
+    with replaced(page):
+        during(page, "/posts\\?after=", page.get_by_role("link", name="Next page").last.click, lambda: write(area, "Ho"))
     expect(page.get_by_text("Cup 21", exact=True)).to_be_visible()
     expect(area).to_be_focused()
     page.keyboard.type("ell")
     expect(area).to_have_value("Hello")
-    during(page, "/threads/16$", page.get_by_role("link", name="First page").last.click, lambda: search.fill("te"))
+    with replaced(page):
+        during(page, "/threads/16$", page.get_by_role("link", name="First page").last.click, lambda: search.fill("te"))
     expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
     expect(search).to_be_focused()
     during(page, "/subscriptions$", page.get_by_role("button", name="Subscribe").click, lambda: area.fill("Hi"))
