@@ -10,7 +10,7 @@
 //!
 //! Needs `wrk` (Debian's package) and 3 GB of disk, and takes six minutes, most of them to fill the board. With
 //! `FORUM_API_BACKEND=postgres` the board is in the Postgres of `FORUM_API_POSTGRES`. `POSTS=100000` makes a smaller
-//! board.
+//! board, and `ROUNDS=1` measures once.
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
@@ -86,7 +86,7 @@ fn main() {
 /// Compares the first of the servers with the others.
 fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
     let round = |_| origins.each_ref().map(|origin| load.requests_per_second(origin));
-    let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
+    let rounds: Vec<[f64; 3]> = (0..number("ROUNDS", ROUNDS as u64)).map(round).collect();
     for (side, baseline, goal, cause) in [
         (1, "handwritten handler that also looks up token and owner", goal, CAUSE),
         (2, "axum and sqlx with one query each for token, owner and data", 1.0, ""),

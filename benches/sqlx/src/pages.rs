@@ -53,6 +53,7 @@ impl Values {
             ":rows" => Value::Number(Some(self.rows)),
             ":time" | ":id" | ":since" => Value::Number(Some(i64::MIN)),
             ":from" => Value::Number(None),
+            ":max_bytes" => Value::Number(Some(i64::MAX)),
             ":sees" => Value::Text(",1,2,3,"),
             ":moderates" => Value::Text(","),
             ":source" | ":html" => Value::Flag(true),
