@@ -245,8 +245,8 @@ impl Environment {
         self
     }
 
-    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads, and of the feed,
-    /// before it calls the board. Default: 0.
+    /// Sets the duration that the library subtracts from the filter `since`: for lists of posts and threads before it calls
+    /// the board, for the feed before it reads the store. Default: 0.
     ///
     /// A client that polls sets `since` to the newest time that it has seen, and skips the items that it has. It misses
     /// a change with an earlier time that becomes visible later, for example because its transaction took longer. A
@@ -271,8 +271,9 @@ impl Environment {
         self
     }
 
-    /// Sets the [overlap](Self::since_overlap) for lists of threads only. A board needs no overlap for the posts of a
-    /// thread if each write of a post holds a lock of the thread until its commit.
+    /// Sets the [overlap](Self::since_overlap) for lists of threads, and not for lists of posts. The feed uses the longer of
+    /// the two overlaps. A board needs no overlap for the posts of a thread if each write of a post holds a lock of the thread
+    /// until its commit.
     #[must_use]
     pub fn thread_since_overlap(mut self, thread_since_overlap: Duration) -> Self {
         self.thread_since_overlap = thread_since_overlap;

@@ -159,9 +159,9 @@ impl ForumApiBuilder {
     /// [`BuildError`] if the environment is missing, or if one of these is invalid:
     ///
     /// - a setting of the API, an operation, or a type of [`extra`](Self::extra)
-    /// - of the environment, the [`public_origin`](Environment::public_origin), a [`scope`](Environment::scope), a
+    /// - the [`public_origin`](Environment::public_origin), a [`scope`](Environment::scope), a
     ///   [topic](Environment::topic), an [omitted operation](Environment::omit_operations) or an
-    ///   [omitted topic](Environment::omit_topics)
+    ///   [omitted topic](Environment::omit_topics) of the environment
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
         let Some(environment) = self.environment else {

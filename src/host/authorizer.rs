@@ -76,8 +76,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> BackendResult<Option<Access>>;
 
     /// Returns the access of several members, each with the result of [`member_access`](Self::member_access); the map omits
-    /// members without access. The webhook worker calls it with the owners of the endpoints of a batch if there are
-    /// several.
+    /// members without access. The webhook worker calls it if the endpoints of a batch have at least two owners.
     ///
     /// The default is `None`: the worker then calls `member_access` for each owner. It does the same if this method fails.
     ///
@@ -255,8 +254,8 @@ impl Access {
         self
     }
 
-    /// Attaches a value of the host, such as the caller's permissions, so that reads do not load it again. A write loads
-    /// permissions in its own transaction.
+    /// Attaches a value of the host, such as the caller's permissions, so that methods that read do not load it again. A
+    /// method that writes should load permissions in its transaction, because they can have changed since.
     ///
     /// Methods of the board read it with [`Caller::extension`](super::Caller::extension) or
     /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.

@@ -137,8 +137,8 @@ impl OperationBuilder {
     }
 
     /// Sets the error codes of the board that the operation can return, for the document. Default: none for a `GET`,
-    /// otherwise all. The document of a `POST` always has [`ErrorCode::Conflict`], which the library returns for a used
-    /// idempotency key. If the result of a `POST` is in a forum or a thread, the list should contain
+    /// otherwise all. The document of a `POST` always has [`ErrorCode::Conflict`], which the library returns if it refuses
+    /// the idempotency key. If the result of a `POST` is in a forum or a thread, the list should contain
     /// [`ErrorCode::NotFound`]: the library returns it for a replay if the member no longer sees the result.
     pub fn board_errors(mut self, board_errors: &'static [ErrorCode]) -> Self {
         self.0.board_errors = board_errors;

@@ -16,7 +16,8 @@ use crate::scope::Scope;
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
 const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Value of `retry-after` if a call before the command failed without a time.
+/// Value of `retry-after` if the error of a call before the command has no
+/// [`OverloadedError`](crate::host::OverloadedError), which states a time.
 const NOT_RUN_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(crate) type ApiResult<T> = Result<T, ApiError>;

@@ -208,8 +208,8 @@ impl ErasedMember {
 
 /// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner
 /// of a token is searched for at the beginning only, because a label after it can contain any text. The owner of an endpoint
-/// is at the end in entries of earlier builds. The database lower-cases both sides, because Postgres also lower-cases
-/// letters outside ASCII.
+/// is searched for anywhere, because earlier builds wrote it at the end. The database lower-cases both sides, because
+/// Postgres also lower-cases letters outside ASCII.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner #' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (

@@ -134,8 +134,8 @@ fn is_running(line: &str) -> bool {
     process.is_some_and(|process| Path::new("/proc").join(process).exists())
 }
 
-/// Locks a file shared. The last user of a database locks its file exclusively for a moment, before it removes the file.
-/// Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file stays locked for 200 ms.
+/// Locks a file shared. The last process that uses a database locks the file exclusively before it removes it, so the lock
+/// is tried for 200 ms. Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file is still locked then.
 fn lock_shared(file: &File) -> io::Result<()> {
     for _ in 0..20 {
         match file.try_lock_shared() {

@@ -167,7 +167,7 @@ fn can_return(spec: &OperationSpec, schemas: &OperationSchemas, code: ErrorCode)
     match code {
         ErrorCode::NoSuchRoute => false,
         ErrorCode::PathNotFound => !schemas.path_params.is_empty() || schemas.is_in_forum,
-        // The library returns it for a used key.
+        // The library returns it if it refuses the idempotency key.
         ErrorCode::Conflict if spec.accepts_idempotency_key() => true,
         code if ErrorCode::BOARD.contains(&code) => spec.board_errors.contains(&code),
         _ => true,

@@ -11,8 +11,8 @@
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
 //!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) or another statement: later versions only add optional columns. An
 //!   event is pending while `fanned_out_at` and `quarantine_reason` are null. It is deleted when it has no delivery and is not
-//!   `in_feed`: with its last delivery, or when it leaves the feed (`event_retention` after the fan-out). An event that an
-//!   erasure has removed stays until then, with the topic `ping` and the body `{}`.
+//!   `in_feed`: with its last delivery, or when it leaves the feed (`event_retention` after the fan-out). If an erasure
+//!   removes an event of the feed, the row stays until it leaves the feed, with the topic `ping` and the body `{}`.
 //! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
 //!   lease. `due_set_at` is the time from which `due_at` was computed. `sending` is set from the start of an attempt until
 //!   it is settled. `ended_at` is the time at which the delivery was delivered, gone or withheld. All queries ignore

@@ -186,7 +186,7 @@ impl ReferenceBoard {
             BoardDatabase::Sqlite(database) => {
                 rewrite_file(database).await.map_err(|error| {
                     BoardError::internal(format!(
-                        "{done} The database file can still contain removed texts: {error}; then run, with SQLite 3.43 or later, INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
+                        "{done} The database file can still contain removed texts: {error}; after removing the cause, run with SQLite 3.43 or later: INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
                     ))
                 })?;
                 Ok(String::new())

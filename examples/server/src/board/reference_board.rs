@@ -102,8 +102,8 @@ impl ReferenceBoard {
         self.read_short(|connection| Box::pin(settings::base_url(connection))).await
     }
 
-    /// Records the public URL of a server for commands and workers. It is empty if the server listens on all addresses and
-    /// its public URL is unknown.
+    /// Records the public URL of a server for commands and workers. It is empty if the server listens on all addresses
+    /// without `--base-url`.
     pub async fn record_base_url(&self, base_url: &str) -> BoardResult<()> {
         if self.base_url().await?.as_deref() == Some(base_url) {
             return Ok(());

@@ -251,8 +251,7 @@ pub async fn set_board_id(tx: &Transaction<'_>) -> BoardResult<()> {
 /// Key of the public URL of the server that was started last.
 const BASE_URL: &str = "board.base_url";
 
-/// Returns the public URL of the server that was started last. It is empty if that server listens on all addresses and its
-/// public URL is unknown. Returns `None` if no server has recorded a URL.
+/// Returns the URL that [`set_base_url`] last recorded; `None` if no server has recorded one.
 pub async fn base_url(connection: &Connection<'_>) -> BoardResult<Option<String>> {
     let find = "SELECT value FROM setting WHERE key = ?1";
     connection.first(find, bind![BASE_URL], |row| row.value("value")).await

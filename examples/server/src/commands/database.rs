@@ -72,7 +72,7 @@ impl DatabaseCommand {
             return Output::message_if_changed(!applied.is_empty(), done, UP_TO_DATE.into());
         }
         let mut board = connect::open_current(url).await?;
-        // The events of commands link the pages of the server that was started last.
+        // Events of commands have the URLs of the pages of the server that was started last.
         if let Some(base_url) = board.base_url().await?.filter(|base_url| !base_url.is_empty()) {
             board = board.with_web_urls(&web_urls(&base_url));
         }

@@ -755,7 +755,7 @@ async fn a_command_of_more_than_15_seconds_has_no_effect_and_may_run_again_after
 
 /// A connection can stop responding without an error. A migration can take long.
 #[tokio::test]
-async fn only_commands_end_without_a_response_of_15_seconds() {
+async fn only_commands_end_after_15_seconds_without_a_response() {
     let demo = Demo::in_postgres().await;
     let database = demo.database();
     let unlimited = database.write_without_timeout(|tx| Box::pin(wait_with_paused_clock(tx)));

@@ -17,7 +17,8 @@
 //! A request waits at most [`WAIT_TIMEOUT`] for a connection to a replica and for the position; then the primary serves
 //! the read. A task in the background opens further connections, and checks a replica after a failure or a timeout. A
 //! replica that fails is left out until a check succeeds. A read that fails on a replica, for example because of a
-//! conflict with the replay, runs again on the primary.
+//! conflict with the replay, runs again on the primary. A search that reaches its time limit does not run again: the
+//! replica is checked, and is left out only if this check fails.
 
 use std::mem;
 use std::str::FromStr;
@@ -133,7 +134,7 @@ impl Availability {
         self.begin_check()
     }
 
-    /// Ends a check that has succeeded. Returns true if the replica was left out.
+    /// Ends a check that has succeeded. Returns true if the replica served no reads before.
     const fn succeed(&mut self) -> bool {
         self.is_checking = false;
         !mem::replace(&mut self.serves, true)
@@ -245,7 +246,7 @@ impl Replica {
                 if end.is_none() {
                     return self.fail();
                 }
-                // A replica that works can be slow for a search.
+                // A search can reach its time limit although the replica responds.
                 self.check_in_background();
                 Outcome::Served(Err(SearchTimeoutError::default().into()))
             }

@@ -251,9 +251,9 @@ impl QueryDialect {
 /// part of the index that is read.
 const MAX_PAIRS: usize = 10;
 
-/// Returns the words that a query looks up for the required terms: all words, all terms of one pair of letters, and of the
-/// other pairs up to [`MAX_PAIRS`] at equal distances. A post with these pairs of a long run of letters nearly always has
-/// the others. [`TextMatch`] checks all pairs.
+/// Returns the words that a query looks up for the required terms: each word, each term that is one pair of letters, and at
+/// most [`MAX_PAIRS`] of the other pairs, chosen at equal distances in the order of the query. A post with these pairs of a
+/// long run of letters nearly always has the others. [`TextMatch`] checks all pairs.
 fn looked_up(query: Option<&SearchQuery>) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut pairs = Vec::new();
