@@ -20,6 +20,9 @@ use forum_api::token::Lookup;
 use forum_api::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic};
 use tempfile::TempDir;
 
+/// Time limit for operations that never end if they are broken.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Length of the leases of [`claim`], in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 

@@ -15,11 +15,9 @@ use forum_api::store::{BeginOutcome, Completion, Stores};
 use tokio::time::timeout;
 
 use crate::fixture::{
-    assert_overloaded, at, execute, file, is_pending, keyed_request, lookup, path, temp_database,
+    TEST_TIMEOUT, assert_overloaded, at, execute, file, is_pending, keyed_request, lookup, path,
+    temp_database,
 };
-
-/// Time limit for operations that never end if they are broken.
-const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 const QUEUE_IS_FULL: &str = "the queue of database operations is full";
 

@@ -10,10 +10,11 @@ use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
+use tokio::time::timeout;
 
 use crate::fixture::{
-    LEASE, add, at, claim, claim_all, ended, endpoint, event, hold_write, keyed_request, path,
-    queue, temp_database,
+    LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, hold_write,
+    keyed_request, path, queue, temp_database,
 };
 use crate::sql_fixture::Sql;
 
@@ -319,16 +320,20 @@ async fn an_event_that_an_erasure_removes_stays_a_position_of_the_feed(sql: Sql)
     assert!(bodies.into_keys().eq([kept.id.clone()]));
     let found = feed.find(&removed.id, at(0)).await.unwrap().unwrap();
     // Transactions of other tests delay the events of the feed.
-    let next = loop {
-        let read = feed.read(found.position, &UserId::from(8), 9).await.unwrap();
-        if !read.entries.is_empty() {
-            break read.entries;
+    let next = async {
+        loop {
+            let read = feed.read(found.position, &UserId::from(8), 9).await.unwrap();
+            if !read.entries.is_empty() {
+                return read.entries;
+            }
         }
     };
+    let next = timeout(TEST_TIMEOUT, next).await.expect("the next event is readable");
     let ids: Vec<_> = next.into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, [kept.id]);
     let later = removed.occurred_at.saturating_add(Duration::from_secs(1));
-    while feed.sweep(Duration::ZERO, later, 9).await.unwrap() == 0 {}
+    let sweep = async { while feed.sweep(Duration::ZERO, later, 9).await.unwrap() == 0 {} };
+    timeout(TEST_TIMEOUT, sweep).await.expect("the removed event is swept");
     assert_eq!(sql.rows().await, [1, 0, 0]);
 }
 
