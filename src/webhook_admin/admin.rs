@@ -227,8 +227,8 @@ impl WebhookAdmin {
     ///   endpoints, and the cipher of the environment is [`PlaintextCipher`].
     /// - [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
     ///
-    /// If it returns [`WebhookAdminError::Key`], or if a secret cannot be decrypted, nothing has changed. After a failure
-    /// of the store, call it again.
+    /// If it returns [`WebhookAdminError::Key`], or if the secret of an endpoint that existed before the call cannot be
+    /// decrypted, nothing has changed. After a failure of the store, call it again.
     pub async fn reencrypt(
         &self,
         new: &dyn SecretCipher,
@@ -236,19 +236,24 @@ impl WebhookAdmin {
     ) -> AdminResult<usize> {
         let endpoints = &self.webhooks.endpoints;
         let former = self.environment.secret_cipher.key_id();
+        let mut is_replaced = false;
         loop {
             let stored = endpoints.key_id().await?;
             let all = endpoints.list().await?;
+            let number = all.len();
             let is_lost = all.is_empty() && former == PlaintextCipher.key_id();
             if let Some(stored) = &stored
                 && ![&former, &new.key_id()].contains(&stored)
                 && !is_lost
             {
+                // Another process has replaced the new key since.
+                if is_replaced {
+                    return Ok(number);
+                }
                 let stored = stored.clone();
                 let given = former;
                 return Err(KeyMismatchError::new(stored, given).into());
             }
-            let number = all.len();
             let key = new.key_id();
             let reencrypted = self.reencrypted(&all, new)?;
             if stored.as_ref() == Some(&key) && reencrypted == all {
@@ -258,7 +263,8 @@ impl WebhookAdmin {
                 .audit_entry(actor, AuditAction::KEY_REPLACED, &key)?
                 .with_details(format_args!("endpoints {number}"));
             // The endpoints are read again: another process can have added one before the new key was recorded.
-            endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit)).await?;
+            is_replaced |=
+                endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit)).await?;
         }
     }
 
