@@ -222,11 +222,18 @@ const TABLES: [&str; 17] = [
     "forum_api_audit_log",
 ];
 
+/// Sets the limits of the session of `VACUUM`: it can take hours, and waits at most 10 s for the lock of another process.
+/// Behind a pooler, which sets the application name with a statement, the session keeps its limits, because other clients use
+/// it later.
+const SET_VACUUM_LIMITS: &str = "
+    SELECT set_config('statement_timeout', '0', FALSE), set_config('lock_timeout', '10s', FALSE)
+    FROM pg_settings WHERE name = 'application_name' AND source <> 'session'";
+
 /// Removes the former versions of rows from the tables, and their values from the statistics.
 async fn vacuum(pool: &Pool) -> BackendResult<()> {
     // The connection does not return to the pool, whose statements have a time limit.
     let client = Object::take(pool.get().await?);
-    client.batch_execute("SET statement_timeout = 0").await?;
+    client.batch_execute(SET_VACUUM_LIMITS).await?;
     for table in TABLES {
         client.batch_execute(&format!("VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}")).await?;
     }
