@@ -4,6 +4,7 @@ use std::slice;
 use std::time::Duration;
 
 use forum_api::model::{Timestamp, UserId};
+use forum_api::store::sqlite::Database;
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::{ErasedMember, FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{attempt_record, audit_entry};
@@ -13,7 +14,7 @@ use forum_test_support::thread_log;
 use tokio::time::timeout;
 
 use crate::fixture::{
-    LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, hold_write,
+    LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, file, hold_write,
     keyed_request, path, queue, temp_database,
 };
 use crate::sql_fixture::Sql;
@@ -48,6 +49,7 @@ on_both! {
     a_long_queue_is_counted_up_to_a_bound,
     an_event_is_deleted_with_its_last_delivery,
     an_erasure_finds_a_name_with_any_letters_in_the_audit_log,
+    an_erasure_finds_an_owner_without_a_name_in_the_audit_log,
     an_event_that_an_erasure_removes_stays_a_position_of_the_feed,
 }
 
@@ -289,18 +291,48 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
 
 async fn an_erasure_finds_a_name_with_any_letters_in_the_audit_log(sql: Sql) {
     sql.run_unchecked(
-        "INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count) VALUES
+        r"INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count) VALUES
             ('aud_1', 0, 'panel', 'token.issued', 'x', 'owner Ägir; label', 1),
             ('aud_2', 0, 'panel', 'endpoint.added', 'y', 'url https://a.example/; topics *; owner Ägir', 1),
             ('aud_3', 0, 'panel', 'endpoint.added', 'z', 'owner Ägir; url https://a.example/; topics *', 1),
-            ('aud_4', 0, 'panel', 'token.issued', 'u', 'owner Ägirs; label', 1)",
+            ('aud_4', 0, 'panel', 'token.issued', 'u', 'owner Ägirs; label', 1),
+            ('aud_5', 0, 'panel', 'token.issued', 'p', 'owner a%_\; label', 1),
+            ('aud_6', 0, 'panel', 'token.issued', 'q', 'owner a%x_\; label', 1),
+            ('aud_7', 0, 'panel', 'token.issued', 'r', 'owner a%x\; label', 1),
+            ('aud_8', 0, 'panel', 'token.issued', 's', 'owner a b; label', 1)",
     )
     .await;
-    for statement in ErasedMember::new(UserId::from(7), "Ägir").statements() {
-        sql.erase(&statement).await;
+    // An entry contains a space in place of a control character.
+    for name in ["Ägir", r"A%_\", "A\u{202e}b"] {
+        for statement in ErasedMember::new(UserId::from(7), name).statements() {
+            sql.erase(&statement).await;
+        }
     }
     let erased = "owner #7";
-    assert_eq!(sql.details().await, [erased, erased, erased, "owner Ägirs; label"]);
+    let [longer, shorter] = [r"owner a%x_\; label", r"owner a%x\; label"];
+    let expected = [erased, erased, erased, "owner Ägirs; label", erased, longer, shorter, erased];
+    assert_eq!(sql.details().await, expected);
+}
+
+/// The caller of `WebhookAdmin` or `TokenAdmin` did not give the name.
+async fn an_erasure_finds_an_owner_without_a_name_in_the_audit_log(sql: Sql) {
+    sql.run_unchecked(
+        "INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count) VALUES
+            ('aud_1', 0, 'command', 'endpoint.added', 'x', 'owner #a_b; url https://a.example/; topics *', 1),
+            ('aud_2', 0, 'command', 'endpoint.removed', 'x', 'url https://a.example/', 1),
+            ('aud_3', 0, 'command', 'token.issued', 'y', 'owner #a_b; label', 1),
+            ('aud_4', 0, 'command', 'token.issued', 'z', 'owner #A_B; label', 1),
+            ('aud_5', 0, 'command', 'token.issued', 'u', 'owner #axb; label', 1),
+            ('aud_6', 0, 'command', 'token.issued', 'v', 'owner a_b; label', 1)",
+    )
+    .await;
+    for statement in ErasedMember::new(UserId::parse("a_b").unwrap(), "Ägir").statements() {
+        sql.erase(&statement).await;
+    }
+    let erased = "owner #a_b";
+    let others = ["owner #A_B; label", "owner #axb; label", "owner a_b; label"];
+    let expected = [erased, erased, erased, others[0], others[1], others[2]];
+    assert_eq!(sql.details().await, expected);
 }
 
 async fn an_event_that_an_erasure_removes_stays_a_position_of_the_feed(sql: Sql) {
@@ -320,7 +352,7 @@ async fn an_event_that_an_erasure_removes_stays_a_position_of_the_feed(sql: Sql)
     assert!(bodies.into_keys().eq([kept.id.clone()]));
     let found = feed.find(&removed.id, at(0)).await.unwrap().unwrap();
     // Transactions of other tests delay the events of the feed.
-    let next = async {
+    let first_page = async {
         loop {
             let read = feed.read(found.position, &UserId::from(8), 9).await.unwrap();
             if !read.entries.is_empty() {
@@ -328,13 +360,24 @@ async fn an_event_that_an_erasure_removes_stays_a_position_of_the_feed(sql: Sql)
             }
         }
     };
-    let next = timeout(TEST_TIMEOUT, next).await.expect("the next event is readable");
-    let ids: Vec<_> = next.into_iter().map(|entry| entry.id).collect();
+    let entries = timeout(TEST_TIMEOUT, first_page).await.expect("the next event is readable");
+    let ids: Vec<_> = entries.into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, [kept.id]);
     let later = removed.occurred_at.saturating_add(Duration::from_secs(1));
     let sweep = async { while feed.sweep(Duration::ZERO, later, 9).await.unwrap() == 0 {} };
     timeout(TEST_TIMEOUT, sweep).await.expect("the removed event is swept");
     assert_eq!(sql.rows().await, [1, 0, 0]);
+}
+
+#[test]
+fn a_file_in_utf_16_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let host = Connection::open(path(&directory)).unwrap();
+    host.execute_batch("PRAGMA encoding = 'UTF-16'; CREATE TABLE board (id INTEGER)").unwrap();
+    let refused = Database::open(&file(path(&directory), false)).unwrap_err().to_string();
+    assert!(refused.contains("the encoding of the database is UTF-16le"), "{refused}");
+    let mode: String = host.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete");
 }
 
 #[tokio::test]

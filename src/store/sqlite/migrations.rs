@@ -11,8 +11,8 @@ impl Database {
     /// the calling thread until the threads have started.
     ///
     /// # Errors
-    /// [`SqliteError`] if the database cannot be used or is locked for more than 10 s, a migration fails, or the applied
-    /// migrations do not match the program's ([`MigrationError`]).
+    /// [`SqliteError`] if the database cannot be used, has another encoding than UTF-8 or is locked for more than 10 s, a
+    /// migration fails, or the applied migrations do not match the program's ([`MigrationError`]).
     pub fn open(path: &DatabasePath) -> Result<Self, SqliteError> {
         Self::open_with(path, &DatabaseSettings::default())
     }
@@ -33,7 +33,7 @@ impl Database {
     /// before you use the library's tables.
     ///
     /// # Errors
-    /// [`SqliteError`] if the database cannot be used or is locked for more than 10 s.
+    /// [`SqliteError`] if the database cannot be used, has another encoding than UTF-8 or is locked for more than 10 s.
     pub fn open_unmigrated(path: &DatabasePath) -> Result<Self, SqliteError> {
         Self::start(path, &DatabaseSettings::default(), |_| Ok(()))
     }

@@ -10,7 +10,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, ffi};
 
 use super::error::Result;
-use super::{DatabasePath, DatabaseSettings, reader};
+use super::{DatabasePath, DatabaseSettings, SqliteError, reader};
 
 /// Timeout of the wait for the writes of another connection.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,17 +52,20 @@ pub(super) fn reader(path: &DatabasePath, settings: &DatabaseSettings) -> Result
 }
 
 fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection> {
-    let connection = path.open().and_then(|connection| set_up(connection, settings));
-    connection.map_err(|error| path.describe_error(error.into()))
+    path.open()
+        .map_err(SqliteError::from)
+        .and_then(|connection| set_up(connection, settings))
+        .map_err(|error| path.describe_error(error))
 }
 
 /// Sets up a connection. Rejects read-only files, because SQLite does not: it opens a file without write permission for
 /// reading.
-fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection, Error> {
+fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
-        return Err(Error::SqliteFailure(read_only, None));
+        return Err(Error::SqliteFailure(read_only, None).into());
     }
+    check_encoding(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     // Without this option, a statement is planned again for each new value of a `LIMIT` or a lower bound.
@@ -79,6 +82,17 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
         let _ = connection.trace_v2(events, Some(trace));
     }
     Ok(connection)
+}
+
+/// Refuses another encoding than UTF-8: statements compare texts with bytes, and the lengths of texts are limited in bytes.
+fn check_encoding(connection: &Connection) -> Result<()> {
+    let encoding: String = connection.pragma_query_value(None, "encoding", |row| row.get(0))?;
+    if encoding == "UTF-8" {
+        return Ok(());
+    }
+    Err(SqliteError::unusable(format_args!(
+        "the encoding of the database is {encoding}; use a database in UTF-8"
+    )))
 }
 
 /// Logs the text of a statement, without parameters, and its work afterwards: the number of steps of SQLite's virtual machine

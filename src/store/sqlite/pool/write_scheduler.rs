@@ -48,7 +48,8 @@ impl WaitingOperation {
 /// An operation, and the time at which it fails if the writer has not taken it.
 pub(super) type TurnDeadline = (Instant, WaitingOperation);
 
-/// Maximum time after its deadline at which an operation fails, so that the thread does not wake for each operation.
+/// Time after the deadline of the first of several operations at which they fail, so that the thread does not wake for each
+/// operation.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Fails the operations that the writer has not taken at their deadlines. The error names the lock of another process while
