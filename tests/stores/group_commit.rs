@@ -74,6 +74,16 @@ fn texts_of(results: &[WriteResult]) -> Vec<String> {
 /// Writes of a group, the results with the first write, and the stored notes.
 type Case<'a> = (&'a [fn(&Savepoint<'_>) -> WriteResult], &'a [&'a str], &'a [&'a str]);
 
+#[tokio::test]
+async fn a_write_can_wait_for_its_turn_without_a_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = DatabaseSettings::default();
+    settings.turn_timeout = Duration::MAX;
+    let database = Database::open_with(&file(path(&directory), true), &settings).unwrap();
+    execute(&database, "CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT").await;
+    assert_stored(&database, &["next"]).await;
+}
+
 /// An error or a panic rolls back only its own savepoint. A lost transaction, or one that cannot be committed, loses only its
 /// group.
 #[tokio::test]

@@ -28,7 +28,7 @@ pub struct DatabaseSettings {
     /// Further operations fail with [`OverloadedError`](crate::host::OverloadedError). Default: 1,024.
     pub queue_capacity: usize,
     /// Time that a write waits for its turn. Afterwards it fails with [`OverloadedError`](crate::host::OverloadedError), and
-    /// does not run. Background writes wait without a limit. Default: 10 s.
+    /// does not run. Background writes wait without a limit; so do all writes with [`Duration::MAX`]. Default: 10 s.
     pub turn_timeout: Duration,
 }
 

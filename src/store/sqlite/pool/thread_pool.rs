@@ -132,8 +132,9 @@ impl JobSenders {
             Priority::Background => Some(acquire(&self.background)?),
         };
         let operation = WaitingOperation::new(Write { run, reply });
-        if priority == Priority::Foreground {
-            let deadline = Instant::now() + self.turn_timeout;
+        if priority == Priority::Foreground
+            && let Some(deadline) = Instant::now().checked_add(self.turn_timeout)
+        {
             // Without its thread, writes wait without a limit.
             drop(self.deadlines.send((deadline, operation.clone())));
         }
