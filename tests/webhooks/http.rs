@@ -357,6 +357,17 @@ async fn a_connection_is_reused_for_its_host() {
 }
 
 #[tokio::test]
+async fn a_connection_can_be_kept_without_a_limit() {
+    let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
+    let sender = local_sender(Duration::MAX, LONG_TIMEOUT);
+    let url = receiver.url("http://receiver.test");
+    for _ in 0..2 {
+        assert_eq!(status(&sender, &url).await, Ok(200));
+    }
+    assert_eq!(receiver.connections(), 1);
+}
+
+#[tokio::test]
 async fn concurrent_attempts_use_separate_connections() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let sender = local_sender(LONG_TIMEOUT, LONG_TIMEOUT);

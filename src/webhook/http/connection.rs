@@ -18,6 +18,7 @@ use url::Host;
 
 use super::limited_stream::{IoStream, LimitedStream, ReadLimit};
 use crate::lock::lock;
+use crate::model::DAY;
 use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
@@ -165,9 +166,9 @@ impl ConnectionPool {
         None
     }
 
-    /// Keeps the connection for `idle_timeout`.
+    /// Keeps the connection for `idle_timeout`, and at most for a day.
     pub(super) fn put(self: &Arc<Self>, connection: Connection, idle_timeout: Duration) {
-        let expires_at = Instant::now() + idle_timeout;
+        let expires_at = Instant::now() + idle_timeout.min(DAY);
         let key = connection.key.clone();
         let mut idle = lock(&self.0);
         idle.entry(key).or_default().push((connection, expires_at));
