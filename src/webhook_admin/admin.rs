@@ -50,7 +50,7 @@ pub struct NewEndpoint {
     pub topics: TopicSet,
     /// The member for whom the endpoint acts.
     pub owner: UserId,
-    /// Username of the owner, for the audit log; `None` to record the id.
+    /// Username of the owner, for the audit log; `None` to record `#` and the id.
     pub owner_name: Option<String>,
     /// The secret that signs deliveries; `None` to generate one.
     pub secret: Option<WebhookSecret>,
@@ -65,7 +65,7 @@ pub struct EndpointUpdate {
     pub topics: Option<TopicSet>,
     /// The member for whom the endpoint acts.
     pub owner: Option<UserId>,
-    /// Username of the new owner, for the audit log; `None` to record the id.
+    /// Username of the new owner, for the audit log; `None` to record `#` and the id.
     pub owner_name: Option<String>,
 }
 
@@ -242,19 +242,17 @@ impl WebhookAdmin {
             let all = endpoints.list().await?;
             let number = all.len();
             let is_lost = all.is_empty() && former == PlaintextCipher.key_id();
-            if let Some(stored) = &stored
-                && ![&former, &new.key_id()].contains(&stored)
-                && !is_lost
+            let key = new.key_id();
+            if let Some(other) = stored.as_ref().filter(|stored| ![&former, &key].contains(stored))
             {
                 // Another process has replaced the new key since.
                 if is_replaced {
                     return Ok(number);
                 }
-                let stored = stored.clone();
-                let given = former;
-                return Err(KeyMismatchError::new(stored, given).into());
+                if !is_lost {
+                    return Err(KeyMismatchError::new(other.clone(), former).into());
+                }
             }
-            let key = new.key_id();
             let reencrypted = self.reencrypted(&all, new)?;
             if stored.as_ref() == Some(&key) && reencrypted == all {
                 return Ok(number);
@@ -310,7 +308,7 @@ impl WebhookAdmin {
         let owner = owner_text(new.owner_name.as_deref(), &endpoint.owner);
         let audit = self
             .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
-            .with_details(format_args!("owner {owner}; url {url}; topics {topics}"));
+            .with_details(format_args!("owner {owner}; topics {topics}; url {url}"));
         if !self.webhooks.endpoints.add(&endpoint, &audit).await? {
             return Err(backend_error("the new endpoint's id is already taken"));
         }
@@ -443,8 +441,8 @@ impl WebhookAdmin {
             owner
                 .as_ref()
                 .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
-            url.as_ref().map(|url| format!("url {}", without_query(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),
+            url.as_ref().map(|url| format!("url {}", without_query(url))),
         ]
         .into_iter()
         .flatten()

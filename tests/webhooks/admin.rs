@@ -441,22 +441,26 @@ async fn a_secret_is_not_stored_with_a_key_that_was_replaced_meanwhile() {
 
 #[tokio::test]
 async fn a_replacement_of_the_key_succeeds_although_another_one_follows_at_once() {
-    let webhooks = stores_in_memory().1;
-    let calls = StoreInterceptor::default();
-    let admin = admin_with_key(&calls.webhooks(&webhooks), OLD);
-    add_endpoint(&admin, "*").await.unwrap();
-    let other = admin_with_key(&webhooks, NEW);
-    calls.on_call(move |method, _| match method {
-        "endpoints.replace_key" => {
-            let other = other.clone();
-            Intervention::DelayResult(Box::pin(async move {
-                other.reencrypt(&cipher(&[9; 16]), &BY).await.unwrap();
-            }))
+    for (former, endpoints) in [(OLD, 1), (OLD, 0), (None, 0)] {
+        let webhooks = stores_in_memory().1;
+        let calls = StoreInterceptor::default();
+        let admin = admin_with_key(&calls.webhooks(&webhooks), former);
+        for _ in 0..endpoints {
+            add_endpoint(&admin, "*").await.unwrap();
         }
-        _ => Intervention::Proceed,
-    });
-    assert_eq!(admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap(), 1);
-    admin_with_key(&webhooks, Some(&[9; 16])).check_key().await.unwrap();
+        let other = admin_with_key(&webhooks, NEW);
+        calls.on_call(move |method, _| match method {
+            "endpoints.replace_key" => {
+                let other = other.clone();
+                Intervention::DelayResult(Box::pin(async move {
+                    other.reencrypt(&cipher(&[9; 16]), &BY).await.unwrap();
+                }))
+            }
+            _ => Intervention::Proceed,
+        });
+        assert_eq!(admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap(), endpoints);
+        admin_with_key(&webhooks, Some(&[9; 16])).check_key().await.unwrap();
+    }
 }
 
 /// The endpoint is added after the list was read and before the new key is recorded.
