@@ -152,7 +152,11 @@ fn offset_millis(text: &str) -> Option<i64> {
         number.filter(|number: &i64| *number < end)
     };
     let millis = (number(hours, 24)? * 60 + number(minutes, 60)?) * 60_000;
-    Some(if sign == "-" { -millis } else { millis })
+    match sign {
+        "+" => Some(millis),
+        "-" => Some(-millis),
+        _ => None,
+    }
 }
 
 fn is_digits(text: &str) -> bool {
@@ -246,6 +250,7 @@ mod tests {
             "1970-01-01T00:00:00+01",
             "1970-01-01T00:00:00+0100",
             "1970-01-01T00:00:00Z[UTC]",
+            "1970-01-01T00:00:00Z01:00",
             "1970-01-01T00:00:00+01:00[Europe/Berlin]",
             "+001970-01-01T00:00:00Z",
             "1970-02-30T00:00:00Z",

@@ -33,6 +33,7 @@ pub(crate) const REJECTED: &[(&str, &str)] = &[
     ("/threads/open-1/posts?since=20260131T120000Z", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-01-31T12:00:00", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-01-31T12:00:00Z[UTC]", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00:00Z01:00", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-02-30T12:00:00Z", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?body=Both", "body: expected one of both, source, html"),
     ("/threads/open-1/posts?from=other", "from: expected a post of this thread"),
