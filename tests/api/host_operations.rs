@@ -355,6 +355,15 @@ impl Body for Labelled {
 
 impl Resource for Labelled {}
 
+/// A response with the name that the schema of [`StarredAuthor`] would get.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename = "AuthorInput")]
+struct StarCount {
+    count: u8,
+}
+
+impl Resource for StarCount {}
+
 #[tokio::test]
 async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
     let links = Arc::new(Links::default());
@@ -372,6 +381,11 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
             },
             Labelled::default,
         ),
+        Operation::get("/x/stars", "countStars", scope).summary("Counts the stars.").ok(
+            &links,
+            |_, _: &Caller, (), ()| Box::pin(async { Ok(NoForum(StarCount::default())) }),
+            StarCount::default,
+        ),
     ];
     let plain = Server::new().api.openapi();
     let document = with_operations(operations).api.openapi();
@@ -379,8 +393,9 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
     assert_eq!(schemas["Author"], plain["components"]["schemas"]["Author"]);
     let stars = &document["paths"]["/x/stars"]["post"]["requestBody"]["content"]["application/json"]
         ["schema"]["$ref"];
-    assert_eq!(stars, "#/components/schemas/AuthorInput");
-    assert!(schemas["AuthorInput"]["properties"]["stars"].is_object());
+    assert_eq!(stars, "#/components/schemas/AuthorInputInput");
+    assert!(schemas["AuthorInputInput"]["properties"]["stars"].is_object());
+    assert!(schemas["AuthorInput"]["properties"]["count"].is_object());
     assert_eq!(schemas["Labels"]["required"][0], "names");
     assert!(schemas["LabelsInput"].get("required").is_none());
     for (schema, labels) in [("LabelledInput", "LabelsInput"), ("Labelled", "Labels")] {

@@ -714,6 +714,21 @@ fn parameters_whose_value_depends_on_earlier_requests_have_no_example() {
     assert_eq!(found, BTreeSet::from(names));
 }
 
+/// The examples of these operations are refused unless the caller wrote the post.
+#[test]
+fn only_examples_that_need_a_post_of_the_caller_have_a_note() {
+    for (surface, expected) in
+        [(Surface::Full, &["deletePost", "updatePost"][..]), (Surface::Compact, &[])]
+    {
+        let document = document(surface);
+        let operations = rows(surface).map(|row| operation(&document, row));
+        let noted = operations.filter(|operation| operation.get("x-example-note").is_some());
+        let ids: BTreeSet<_> =
+            noted.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+        assert_eq!(ids, BTreeSet::from_iter(expected.iter().copied()));
+    }
+}
+
 #[test]
 fn an_update_needs_more_than_a_version() {
     let document = document(Surface::Full);
@@ -856,6 +871,7 @@ fn webhooks_have_four_headers_and_three_described_responses() {
             .filter(|(_, response)| resolve_ref(&document, response)["description"].is_string());
         let statuses = described.map(|(status, _)| status);
         assert!(statuses.eq(["2XX", "410", "default"]), "{topic}");
+        assert_eq!(operation["security"], json!([]), "{topic}: a receiver needs no token");
     }
 }
 
@@ -902,6 +918,7 @@ fn the_example_of_an_event_has_the_state_after_the_change() {
         })
         .collect();
     for (topic, resource, field, expected) in [
+        ("thread.created", "thread", "replyCount", json!(0)),
         ("thread.updated", "thread", "locked", json!(true)),
         ("thread.deleted", "thread", "state", json!("deleted")),
         ("thread.restored", "thread", "state", json!("visible")),

@@ -184,13 +184,33 @@ pub(crate) fn strip_null(mut schema: Value) -> Value {
             fields.insert("type".into(), only);
         }
     }
-    if let Some(Value::Array(choices)) = fields.remove("anyOf") {
-        let non_null = choices
-            .iter()
-            .find(|choice| choice.get("type") != Some(&"null".into()))
-            .and_then(Value::as_object)
-            .cloned();
-        fields.extend(non_null.unwrap_or_default());
+    if let Some(Value::Array(mut choices)) = fields.remove("anyOf") {
+        choices.retain(|choice| choice.get("type") != Some(&"null".into()));
+        if let [Value::Object(only)] = choices.as_slice() {
+            fields.extend(only.clone());
+        } else {
+            fields.insert("anyOf".into(), choices.into());
+        }
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::strip_null;
+
+    #[test]
+    fn a_union_keeps_its_choices_besides_null() {
+        let [number, text, none] =
+            ["integer", "string", "null"].map(|name| json!({ "type": name }));
+        for (choices, expected) in [
+            (json!([number, none]), json!({ "type": "integer" })),
+            (json!([number, text]), json!({ "anyOf": [number, text] })),
+            (json!([number, text, none]), json!({ "anyOf": [number, text] })),
+        ] {
+            assert_eq!(strip_null(json!({ "anyOf": choices })), expected);
+        }
+    }
 }
