@@ -217,6 +217,7 @@ async fn the_head_has_the_name_and_the_pages_of_the_board() {
     };
     let page = build(&settings).unwrap();
     let (_, html) = get(&page, "/docs").await;
+    assert!(html.contains("<body data-api=\"/api/v1\">"));
     assert!(html.contains("<a class=\"board\" href=\"/tea\" title=\"Tea &lt;club&gt;\">"));
     assert!(html.contains("<a href=\"/docs\" aria-current=\"true\">API reference</a>"));
     assert!(!html.contains(">Panel</a>"));
@@ -388,7 +389,9 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
         let cache = head.headers()[CACHE_CONTROL].to_str().unwrap();
         assert!(cache.ends_with("immutable"), "{url}: {cache}");
     }
-    for (method, path, status) in [("GET", "/docs/x", 404), ("POST", "/docs", 405)] {
+    for (method, path, status) in
+        [("GET", "/docs/x", 404), ("GET", "/docsstyle.css", 404), ("POST", "/docs", 405)]
+    {
         let request = Request::builder().method(method).uri(path).body(String::new()).unwrap();
         let response = page.respond(request).await;
         assert_eq!(response.status(), status);

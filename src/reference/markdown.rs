@@ -154,6 +154,9 @@ mod tests {
             ("![x](https://a.example/i.png)", "<p>x</p>\n"),
             ("# a\n### b", "<h4>a</h4>\n<h4>b</h4>\n"),
             ("[x](#errors)", "<p><a href=\"#errors\">x</a></p>\n"),
+            ("[x](/a:b)", "<p><a href=\"/a:b\">x</a></p>\n"),
+            ("[x](?a:b)", "<p><a href=\"?a:b\">x</a></p>\n"),
+            ("[x](#a:b)", "<p><a href=\"#a:b\">x</a></p>\n"),
             (
                 "[x](https://a.example/?a=\"b\")",
                 "<p><a href=\"https://a.example/?a=%22b%22\">x</a></p>\n",

@@ -170,7 +170,10 @@ impl Site {
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {
-        let below = path.strip_prefix(self.base_path.as_str()).unwrap_or(path);
+        let below = path
+            .strip_prefix(self.base_path.as_str())
+            .filter(|below| below.is_empty() || below.starts_with('/'))
+            .unwrap_or(path);
         let name = below.strip_prefix('/').unwrap_or(below);
         self.assets.iter().find(|asset| asset.name == name)
     }
