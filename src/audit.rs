@@ -322,12 +322,14 @@ fn optional<T>(
     (!text.is_empty()).then(|| parse(text)).transpose()
 }
 
-/// Returns the username of an owner as details contain it, or the id if the name is unknown.
+/// Returns the username of an owner as details contain it, or `#` and the id if the name is unknown. A username can consist of
+/// digits.
 pub(crate) fn owner_text(name: Option<&str>, owner: &UserId) -> String {
-    name.map_or_else(|| owner.to_string(), str::to_owned)
+    name.map_or_else(|| format!("#{owner}"), str::to_owned)
 }
 
-fn stored_text(text: &str, max_chars: usize) -> String {
+/// Returns the beginning of a text as an entry contains it: a character that does not belong in a line is a space.
+pub(crate) fn stored_text(text: &str, max_chars: usize) -> String {
     let printable = |char| if is_single_line_char(char) { char } else { ' ' };
     text.chars().take(max_chars).map(printable).collect()
 }

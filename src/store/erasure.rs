@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::audit::{owner_text, stored_text};
 use crate::model::{Timestamp, UserId};
 
 /// A statement for SQLite and PostgreSQL.
@@ -111,11 +112,12 @@ impl ErasedMember {
     /// [`other_responses`](Self::other_responses) for the requests before `since`.
     pub fn statements_since(&self, since: Timestamp) -> Vec<ErasureStatement> {
         let id = self.id.to_string();
-        let name = self.name.replace('\\', "\\\\").replace('_', "\\_");
+        let name = stored_text(&self.name, usize::MAX).replace('\\', "\\\\").replace('_', "\\_");
         let owner = format!("; owner {};%", name.replace('%', "\\%"));
+        let unnamed_owner = format!("owner {};", owner_text(None, &self.id));
         let by_id = |sql| ErasureStatement::new(sql, [id.clone()]);
         vec![
-            ErasureStatement::new(AUDIT_DETAILS, [id.clone(), owner]),
+            ErasureStatement::new(AUDIT_DETAILS, [id.clone(), owner, unnamed_owner]),
             by_id("UPDATE forum_api_audit_log SET address = NULL WHERE actor = $1"),
             by_id(OWN_RESPONSES),
             self.other_responses(since..Timestamp::from_millis(i64::MAX)),
@@ -136,9 +138,9 @@ impl ErasedMember {
     pub fn other_responses(&self, began_at: Range<Timestamp>) -> ErasureStatement {
         // The text of bytes is hexadecimal in PostgreSQL.
         let hex = base16ct::lower::encode_string(self.id_in_json().as_bytes());
-        let patterns = [self.event_pattern(), format!("%{hex}%")];
+        let texts = [self.id_in_json(), hex];
         let span = [began_at.start, began_at.end].map(|time| time.as_millis().to_string());
-        ErasureStatement::new(OTHER_RESPONSES, [span, patterns].concat())
+        ErasureStatement::new(OTHER_RESPONSES, [span, texts].concat())
     }
 
     /// Returns the statements for an event with this id and this body. If they remove an event of the feed, its id stays a
@@ -209,20 +211,24 @@ impl ErasedMember {
 /// Replaces details that contain the owner, a label, or a URL. `#` distinguishes the id from a username of digits. The owner
 /// of a token is searched for at the beginning only, because a label after it can contain any text. The owner of an endpoint
 /// is searched for anywhere, because earlier builds wrote it at the end. The database lower-cases both sides, because
-/// Postgres also lower-cases letters outside ASCII.
+/// Postgres also lower-cases letters outside ASCII. An owner whose name was unknown is `#` and the id, at the beginning.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner #' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (
         '; ' || lower(details) || ';'
             LIKE lower(CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
+        OR substr(details || ';', 1, length(CAST($3 AS TEXT))) = CAST($3 AS TEXT)
         OR target IN (
             SELECT lookup FROM forum_api_tokens WHERE owner = CAST($1 AS TEXT)
             UNION ALL
             SELECT id FROM forum_api_endpoints WHERE owner = CAST($1 AS TEXT)
             UNION ALL
             SELECT target FROM forum_api_audit_log
-            WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND '; ' || lower(details) || ';'
-                LIKE lower(CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
+            WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND (
+                '; ' || lower(details) || ';'
+                    LIKE lower(CASE WHEN action LIKE 'token.%' THEN '' ELSE '%' END || CAST($2 AS TEXT)) ESCAPE '\'
+                OR substr(details || ';', 1, length(CAST($3 AS TEXT))) = CAST($3 AS TEXT)
+            )
         )
     )";
 
@@ -236,12 +242,16 @@ const OWN_RESPONSES_BATCH: &str = "
         WHERE namespace IN (SELECT lookup FROM forum_api_tokens WHERE owner = $1) LIMIT 100
     )";
 
-/// The parameters are numbered in the order in which they occur, as SQLite numbers them.
+/// The parameters are numbered in the order in which they occur, as SQLite numbers them. `replace` finds a text exactly, where
+/// `LIKE` ignores case in SQLite, and `_` of an id is a wildcard.
 const OTHER_RESPONSES: &str = "
     UPDATE forum_api_idempotency_keys
     SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
     WHERE began_at >= CAST(CAST($1 AS TEXT) AS BIGINT) AND began_at < CAST(CAST($2 AS TEXT) AS BIGINT)
-        AND (CAST(body AS TEXT) LIKE CAST($3 AS TEXT) OR CAST(body AS TEXT) LIKE CAST($4 AS TEXT))";
+        AND (
+            replace(CAST(body AS TEXT), CAST($3 AS TEXT), '') <> CAST(body AS TEXT)
+            OR replace(CAST(body AS TEXT), CAST($4 AS TEXT), '') <> CAST(body AS TEXT)
+        )";
 
 /// A trigger removes the events that were fanned out to these endpoints only.
 const DELIVERIES: &str = "

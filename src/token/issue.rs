@@ -23,7 +23,7 @@ static SYSTEM: AuditActor = AuditActor::SYSTEM;
 pub struct TokenRequest<'a> {
     /// The member for whom the token acts. [`issue_token`] does not check that the account exists.
     pub owner: &'a UserId,
-    /// Username of the owner, for the audit log; `None` to record the id.
+    /// Username of the owner, for the audit log; `None` to record `#` and the id.
     pub owner_name: Option<&'a str>,
     /// The scopes: at least one, in any order.
     pub scopes: &'a [Scope],
@@ -42,7 +42,7 @@ impl<'a> TokenRequest<'a> {
         Self { owner, owner_name: None, scopes, label: "", expiry: Expiry::NEVER, issuer: &SYSTEM }
     }
 
-    /// Sets the username of the owner, for the audit log. Default: the id is recorded.
+    /// Sets the username of the owner, for the audit log. Default: `#` and the id are recorded.
     #[must_use]
     pub fn owner_name(mut self, owner_name: &'a str) -> Self {
         self.owner_name = Some(owner_name);

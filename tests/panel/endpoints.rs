@@ -94,7 +94,7 @@ async fn url_owner_and_topics_are_changed_together() {
     assert_eq!(stored.owner, 2.into());
     assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
     let log = fixture.get("/panel/audit?action=endpoint.updated").await;
-    let details = "owner alice; url https://93.184.215.14/new; topics poll.voted,post.created";
+    let details = "owner alice; topics poll.voted,post.created; url https://93.184.215.14/new";
     assert!(log.contains(details));
     let again = fixture.post_confirmed(&path, &CHANGED).await;
     assert_eq!(again.status, 303);
