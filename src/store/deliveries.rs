@@ -458,7 +458,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// See [`WebhookStores::find_delivery`](super::WebhookStores::find_delivery).
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
-    /// Returns `true` if a worker is sending the delivery: it has begun an attempt, and its lease has not expired at `now`.
+    /// Returns `true` if a worker is sending the delivery, or records that the lease of another one expired while it was
+    /// sending: the attempt has begun, and the lease has not expired at `now`.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -57,7 +57,8 @@ pub struct WorkerSettings {
     /// not shorter than [`step_timeout`](Self::step_timeout), unless a transport is set. Default: 10 s.
     pub attempt_timeout: Duration,
     /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
-    /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.
+    /// than the idle timeout of the receivers. Zero disables the reuse of connections. A value above a day counts as a day.
+    /// Default: 3 s.
     pub idle_timeout: Duration,
     /// Root certificates in PEM that are trusted in addition to the system's. `build` rejects a text without a certificate or
     /// with an invalid one, unless a transport is set. Default: empty.

@@ -23,8 +23,8 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Time in which a client sends a request head; also the time after which a client that reads nothing of its response
-    /// is disconnected.
+    /// Time in which a client sends a request head, unless its beginning arrives with the previous request; also the time
+    /// after which a client that reads nothing of its response is disconnected.
     pub client: Duration,
     /// Time for which a connection stays open between two requests.
     pub idle: Duration,
