@@ -126,6 +126,7 @@ impl RestoreCommand {
                 "the file \"{kept}\" exists and contains the database before an earlier restore; move it to another path first"
             )));
         }
+        files.check_kept_logs()?;
         let is_replaced = files.database.exists();
         let description = if is_replaced {
             format!(
@@ -157,6 +158,13 @@ impl RestoreCommand {
         if is_replaced {
             text += &format!(" The database before the restore is \"{kept}\".");
             fields.insert("before".into(), kept.to_string().into());
+        }
+        for suffix in LOGS {
+            let log = beside(&files.kept, suffix);
+            if log.exists() {
+                let log = log.display();
+                text += &format!(" The log of the database before the restore is \"{log}\".");
+            }
         }
         if let Some(key) = missing_key {
             let remedy = match &self.secret_key_file {
@@ -442,6 +450,25 @@ impl Files {
         })
     }
 
+    /// Checks that no log of an earlier restore is beside the name that the database gets: SQLite would apply the log to it.
+    ///
+    /// A restore that was killed can leave the log of this database there.
+    fn check_kept_logs(&self) -> BoardResult<()> {
+        if self.kept.exists() {
+            return Ok(());
+        }
+        for suffix in LOGS {
+            let log = beside(&self.kept, suffix);
+            if log.exists() && !is_same_file(&log, &beside(&self.database, suffix)) {
+                let log = log.display();
+                return Err(refused(&format!(
+                    "the file \"{log}\" exists and is the log of the database before an earlier restore; move it to another path first"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Removes the copy, including the copy of a restore that was killed.
     fn remove_copy(&self) -> io::Result<()> {
         for suffix in [LOGS[0], LOGS[1], INDEX, ""] {
@@ -452,7 +479,7 @@ impl Files {
 
     /// Gives the old database the name `kept`, and the copy the name of the database.
     ///
-    /// The database has a log only if SQLite cannot read it, and the log then gets the name that belongs to
+    /// The database has a log only if SQLite cannot read it, or if it is missing. The log then gets the name that belongs to
     /// `kept`. The log is removed from beside the database before the copy gets its name, because SQLite would apply
     /// the log to the copy.
     fn replace(&self) -> io::Result<()> {

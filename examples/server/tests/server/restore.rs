@@ -657,6 +657,42 @@ fn a_lost_or_unreadable_database_is_replaced() {
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(list_files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
+    // A file that cannot be read is not a lost one.
+    fs::create_dir(path("directory.db")).unwrap();
+    let arguments = [&RESTORE[..], &["--database", "sqlite:directory.db"]].concat();
+    directory.run(&arguments, "").assert_error("cannot lock the database");
+}
+
+/// The audit log has only the beginning of long details.
+#[test]
+fn a_long_url_of_an_endpoint_is_printed_in_full_after_a_restore() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let added = server.run_ok("webhook add --url https://receiver.example --json").json();
+    let endpoint = endpoint_id(&added);
+    server.run_ok("backup copy.db");
+    let url = format!("https://other.example/{}", "a".repeat(1_200));
+    let update = format!("webhook update {endpoint} --url {url} --topics post.created");
+    server.run_ok(&update);
+    let directory = server.stop();
+    let [_, to_repeat] = restore_in_json(&directory, "copy.db");
+    assert_eq!(to_repeat, json!([update]));
+}
+
+/// SQLite would apply the log of a lost database to the next one that is kept.
+#[test]
+fn the_log_of_a_lost_database_is_moved_before_the_next_restore() {
+    let directory = create_board("");
+    let path = |name: &str| directory.path().join(name);
+    let log = "forum.db.before-restore-wal";
+    fs::remove_file(path("forum.db")).unwrap();
+    fs::write(path("forum.db-wal"), "lost").unwrap();
+    let restored = restore(&directory);
+    let kept = " The log of the database before the restore is \"";
+    assert!(restored.stdout.contains(kept) && restored.stdout.contains(log), "{restored:?}");
+    assert_refused(&directory, &RESTORE, log);
+    fs::rename(path(log), path("lost-wal")).unwrap();
+    assert_eq!(restore(&directory).status, 0);
+    assert_eq!(last_forum(&directory, "forum.db.before-restore"), "Before");
 }
 
 #[test]
