@@ -101,6 +101,10 @@ pub struct EndpointValues {
     pub owner: Option<String>,
 }
 
+/// Length of a URL in details from which its end can be missing: details have up to 1,000 characters, with the owner and the
+/// topics before the URL.
+const MIN_CUT_URL_LEN: usize = 400;
+
 impl EndpointValues {
     fn read(row: &Row<'_>) -> Result<Self> {
         let topics: String = row.get("topics")?;
@@ -130,6 +134,19 @@ impl EndpointValues {
                 "owner" => self.owner = Some(value.into()),
                 _ => {}
             }
+        }
+    }
+
+    /// Replaces the URL with the one of the table, if it can be the same: details have no query of a URL, and only the
+    /// beginning of a long one.
+    fn complete_url(&mut self, stored: Option<String>) {
+        let logged = self.url.as_deref();
+        let without_query = stored.as_deref().and_then(|url| url.split(['?', '#']).next());
+        let is_same = without_query.zip(logged).is_some_and(|(stored, logged)| {
+            stored == logged || logged.len() >= MIN_CUT_URL_LEN && stored.starts_with(logged)
+        });
+        if is_same {
+            self.url = stored;
         }
     }
 
@@ -459,14 +476,8 @@ impl CarriedChanges {
                     }
                     present => {
                         let mut logged = updated.clone().with_owner_of(restored)?;
-                        let url = present.and_then(|present| present.url);
-                        // Only the table has the query of a URL. It has another URL if an update was not repeated after
-                        // an earlier restore.
-                        if url.as_deref().and_then(|url| url.split(['?', '#']).next())
-                            == logged.url.as_deref()
-                        {
-                            logged.url = url;
-                        }
+                        // The table has another URL if an update was not repeated after an earlier restore.
+                        logged.complete_url(present.and_then(|present| present.url));
                         logged
                     }
                 };
