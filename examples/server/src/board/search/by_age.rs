@@ -71,12 +71,15 @@ pub async fn threads_page(
             None => HashMap::new(),
         };
         for (place, found) in new.into_iter().enumerate() {
+            // A page reads at least one match, also if the scan has spent the work.
+            let is_first = is_first_scan && place == 0;
+            if is_first && listed.is_some() {
+                scan.work.extend();
+            }
             let is_listed = match (&listed, threads.get(&found.thread)) {
                 (Some(listed), Some(thread)) => scan.has_match(thread, listed).await?,
                 _ => Some(false),
             };
-            // A page reads at least one match.
-            let is_first = is_first_scan && place == 0;
             let is_full = hits.len() == limit && is_listed == Some(false);
             if is_full || is_listed.is_none() && !is_first {
                 next = Some(found.post);

@@ -19,7 +19,7 @@ use crate::board::db::Connection;
 /// Position in the list.
 #[derive(Clone, Copy, Debug)]
 struct Position {
-    /// Score and post of the last hit.
+    /// Score and post of the last hit, or those just before the next match.
     score: i64,
     post: i64,
     /// First and last post of the ranked part.
@@ -104,12 +104,19 @@ pub async fn page(
     sort_by_score(&mut matches, search.filter.show);
     let after = (position.score, position.post);
     matches.retain(|found| (found.score, found.post) < after);
+    let mut undecided = None;
     if search.filter.show == SearchShow::Threads && part.last < part.newest {
-        matches = without_listed(&mut scan, part, matches, search.limit.get() + 1).await?;
+        let rows = search.limit.get() + 1;
+        (matches, undecided) = without_listed(&mut scan, part, matches, rows, is_repeated).await?;
     }
     let mut page = Page::from_overfetch(matches, search.limit, |found| {
         Position { score: found.score, post: found.post, ..part }.into()
     });
+    if let (None, Some(found)) = (&page.next, undecided) {
+        // The next page begins with this match.
+        let post = found.post.saturating_add(1);
+        page.next = Some(Position { score: found.score, post, ..part }.into());
+    }
     if page.next.is_none() && !part.is_final {
         let next = Position::start(filter, part.first.saturating_sub(1), part.newest);
         page.next = Some(next.into());
@@ -126,28 +133,56 @@ fn sort_by_score(matches: &mut Vec<Match>, show: SearchShow) {
     }
 }
 
-/// Returns the first `rows` matches whose threads have no match in an earlier part.
+/// Returns the first `rows` matches whose threads have no match in an earlier part, and the match at which the work of the page
+/// ended, if it did not suffice. A page of a part whose work was spent on the part has no match: a repeated page has more.
 async fn without_listed(
     scan: &mut Scan<'_>,
     part: Position,
     matches: Vec<Match>,
     rows: usize,
-) -> BoardResult<Vec<Match>> {
+    is_repeated: bool,
+) -> BoardResult<(Vec<Match>, Option<Match>)> {
     let threads = ThreadSpan::of_matches(scan.connection, &matches).await?;
     let earlier = part.last.saturating_add(1)..=part.newest;
     let mut kept = Vec::new();
-    for found in matches {
+    for (place, found) in matches.into_iter().enumerate() {
         if kept.len() == rows {
             break;
         }
-        let thread = threads.get(&found.thread);
-        let is_listed = match thread {
-            Some(thread) => scan.has_match(thread, &earlier).await? == Some(true),
-            None => false,
+        let is_listed = match threads.get(&found.thread) {
+            Some(thread) => scan.has_match(thread, &earlier).await?,
+            None => Some(false),
         };
-        if !is_listed {
+        // A repeated page passes at least one match.
+        if is_listed.is_none() && !(is_repeated && place == 0) {
+            return Ok((kept, Some(found)));
+        }
+        if is_listed != Some(true) {
             kept.push(found);
         }
     }
-    Ok(kept)
+    Ok((kept, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Match, Position, Scanned};
+
+    /// The posts 40 to 100 were searched, or all.
+    #[test]
+    fn a_part_ends_with_its_last_searched_post_or_its_oldest_match() {
+        let start = Position::from([i64::MAX, i64::MAX, 1, 100, i64::MAX, 0]);
+        let found = [90, 60].map(|post| Match { score: 1, post, thread: 1 });
+        for (matches, rest, max_matches, expected) in [
+            (&found[..], Some(1..=39), 3, [40, 90, 90, 0]),
+            (&[], Some(1..=39), 3, [40, 0, i64::MAX, 0]),
+            (&found, Some(1..=39), 2, [60, 90, 90, 1]),
+            (&found, None, 3, [60, 90, 90, 1]),
+        ] {
+            let scanned = Scanned { matches: matches.to_vec(), rest };
+            let part = start.of_part(&scanned, max_matches);
+            let Position { first, last, newest, is_final, .. } = part;
+            assert_eq!([first, last, newest, i64::from(is_final)], expected, "{scanned:?}");
+        }
+    }
 }

@@ -8,6 +8,9 @@ pub struct Work(i64);
 /// Work for a page.
 const MAX_WORK: i64 = 10_000_000;
 
+/// Work that some pages have in addition.
+const EXTRA_WORK: i64 = MAX_WORK / 2;
+
 /// Work for each lookup of a query and each post that the query passes over.
 const LOOKUP: i64 = 2;
 
@@ -25,7 +28,12 @@ impl Work {
 
     /// Returns the work for reading a part again that an earlier page has read. Its texts can be longer.
     pub const fn of_repeated_page() -> Self {
-        Self(MAX_WORK + MAX_WORK / 2)
+        Self(MAX_WORK + EXTRA_WORK)
+    }
+
+    /// Adds work for what a page cannot leave to the next one.
+    pub const fn extend(&mut self) {
+        self.0 = self.0.saturating_add(EXTRA_WORK);
     }
 
     pub const fn is_spent(&self) -> bool {
