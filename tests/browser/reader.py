@@ -77,6 +77,7 @@ def run(page: Page, server: Server) -> None:
     typing(page)
     late_parts(page)
     deleted_target(page, server)
+    stale_draft(page, server)
     own_thread(page)
     people(page, server)
     unread(page, server)
@@ -389,6 +390,26 @@ def deleted_target(page: Page, server: Server) -> None:
     expect(poll).to_be_visible()
     position = page.evaluate("scrollY")
     assert abs(position - 700) < 1, position
+
+
+def stale_draft(page: Page, server: Server) -> None:
+    """The draft of an edit can be saved after another edit, about which the page tells."""
+    headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
+    created = server.ask("POST", f"{server.api}/threads/16/posts", headers, json.dumps({"body": "To be edited"}))
+    post = json.loads(created.text)
+    show(page, f"/#/{urlsplit(post['webUrl']).fragment.removeprefix('/')}")
+    item = page.locator(f"#post-{post['postId']}")
+    item.get_by_text("Edit", exact=True).click()
+    item.get_by_label("Text of the post").fill("Mine")
+    changed = server.ask("PATCH", f"{server.api}/threads/16/posts/{post['postId']}", headers, json.dumps({"body": "Theirs"}))
+    assert changed.status == 200, changed
+    item.get_by_role("button", name="Save").click()
+    expect(item.get_by_role("alert")).to_contain_text("changed in the meantime")
+    page.reload()
+    expect(item.get_by_label("Text of the post")).to_have_value("Mine")
+    expect(item.get_by_text("This post has changed since")).to_be_visible()
+    item.get_by_role("button", name="Save").click()
+    expect(status(page)).to_have_text("Saved")
 
 
 def people(page: Page, server: Server) -> None:

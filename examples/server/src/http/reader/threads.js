@@ -145,16 +145,22 @@ function actions(shown, path, post, item) {
   if (!may("posts:write")) return null
   const expected = element("input", { type: "hidden", name: "expectedVersion", value: version })
   const draft = `edit of ${path}`
-  const edit = canEdit && folded("Edit", form("Save", [expected, ...textarea(`edit-${postId}`, "Text of the post", body)], async (data) => {
+  const changed = element("p", { class: "alert", hidden: true }, "This post has changed since you began to edit it. Saving replaces its present text.")
+  const edit = canEdit && folded("Edit", changed, form("Save", [expected, ...textarea(`edit-${postId}`, "Text of the post", body)], async (data) => {
     const expectedVersion = Number(data.get("expectedVersion"))
     const updated = await call("updatePost", path, { body: data.get("body"), expectedVersion })
     return (focus) => {
-      const changed = showPost(shown, updated, true)
-      item().replaceWith(changed)
-      focus(changed)
+      const saved = showPost(shown, updated, true)
+      item().replaceWith(saved)
+      focus(saved)
       announce("Saved")
     }
   }, draft))
+  // The draft is older than the text that the member sees.
+  if (expected.value !== String(version)) {
+    expected.value = version
+    changed.hidden = false
+  }
   const remove = canDelete && form("Delete this post", [], async () => {
     await call("deletePost", path)
     return (focus) => {
