@@ -212,7 +212,7 @@ impl WebhookKey {
         match &self.path {
             Some(path) => format!(
                 "Its webhook secrets are encrypted with the key {id}: start each server and each worker of the new database \
-                 with --secret-key-file {}.",
+                 with --secret-key-file \"{}\".",
                 path.display()
             ),
             None => format!(
