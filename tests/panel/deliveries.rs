@@ -14,13 +14,14 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     let path = fixture.delivery_path("");
     let retry = fixture.delivery_path("/retry");
     let button = format!("action=\"{retry}\"");
+    let in_actions = format!("<div class=\"actions\"><form method=\"post\" {button}>");
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
     let text = ">Redeliver<";
     use DeliveryState::{Delivered, Gone, Retrying, Withheld};
     for state in [Delivered, Gone, Withheld, Retrying] {
         let page = fixture.get(&path).await;
-        assert!(page.contains(&button) && page.contains(text));
+        assert!(page.contains(&in_actions) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
         page.expect(&["Ping queued. There is no result yet.", "queued</span>"]);
         assert!(!page.contains(&button));

@@ -216,6 +216,8 @@ async fn an_empty_required_field_asks_for_its_value() {
     let empty = [("url", ""), ("topics", "*")];
     let page = fixture.post("/panel/webhooks", &empty).await;
     assert!(page.status == 422 && page.contains("Enter a URL."));
+    let page = fixture.issue(&[("owner", "missing")]).await;
+    assert!(page.status == 422 && page.contains("No member has this username."));
 }
 
 #[tokio::test]

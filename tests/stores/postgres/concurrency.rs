@@ -16,8 +16,8 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 
-use super::{Pool, tables, webhooks};
-use crate::fixture::{add, at, claim, claim_all, ended, endpoint, event, fan_out, queue};
+use super::{Pool, stores, tables, webhooks};
+use crate::fixture::{add, at, claim, claim_all, ended, endpoint, event, fan_out, lookup, queue};
 
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
@@ -475,4 +475,38 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     one.await.unwrap().unwrap();
     another.await.unwrap().unwrap();
     assert_eq!(webhooks.pending_events(9).await.unwrap(), []);
+}
+
+/// Notes the setting of each change of a token or a delivery.
+const NOTE_SETTING: &str = "
+    INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at)
+    VALUES ('0000000000000007', '', '1', '', '[]', 0);
+    CREATE TABLE noted (number SERIAL, setting TEXT);
+    CREATE FUNCTION note() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO noted (setting) VALUES (current_setting('synchronous_commit'));
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER note AFTER UPDATE ON forum_api_tokens FOR EACH ROW EXECUTE FUNCTION note();
+    CREATE TRIGGER note AFTER UPDATE ON forum_api_deliveries FOR EACH ROW EXECUTE FUNCTION note();";
+
+/// A lost use or claim has no effect, so their commits do not wait for the disk. A lost start of sending would repeat an
+/// attempt.
+#[tokio::test(flavor = "multi_thread")]
+async fn uses_of_tokens_and_claims_do_not_wait_for_the_disk() {
+    let pool = tables().await;
+    let tokens = stores(&pool).tokens;
+    let webhooks = webhooks(&pool);
+    add(&webhooks, &[endpoint(1)]).await;
+    queue(&webhooks, [event(1)], &[endpoint(1)]).await;
+    let client = pool.get().await.unwrap();
+    client.batch_execute(NOTE_SETTING).await.unwrap();
+    tokens.record_use(&lookup(7), at(0)).await.unwrap();
+    assert!(tokens.set_label(&lookup(7), "x", &audit_entry()).await.unwrap());
+    let claimed = claim_all(&webhooks, at(0)).await.deliveries;
+    let begun = webhooks.deliveries().begin_sending(&claimed, at(1)).await.unwrap();
+    assert_eq!(begun.len(), 1);
+    let noted = client.query("SELECT setting FROM noted ORDER BY number", &[]).await.unwrap();
+    let settings: Vec<String> = noted.iter().map(|row| row.get(0)).collect();
+    assert_eq!(settings, ["off", "on", "off", "on"]);
 }

@@ -3,11 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forum_api::rate_limit::RateLimitKey;
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use forum_test_support::redis::TIMEOUT;
+use forum_test_support::thread_log;
 
 use super::charge;
 
@@ -29,6 +30,19 @@ fn respond(server: TcpListener, response: &'static str) {
             }
         }
     });
+}
+
+#[tokio::test]
+async fn the_log_has_the_cause_of_a_malformed_reply() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    respond(server, "*4\r\n:1\r\n:-1\r\n:0\r\n:0\r\n");
+    thread_log::record();
+    let mut settings = RedisSettings::default();
+    settings.timeout = Duration::from_secs(30);
+    RedisRateLimitStore::connect(&format!("redis://{address}"), settings).await.unwrap();
+    let lines = thread_log::take();
+    assert!(lines.contains("error=not a count of units"), "{lines}");
 }
 
 /// `None` is a server that does not respond.

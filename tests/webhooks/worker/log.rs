@@ -32,6 +32,7 @@ fn each_attempt_has_a_span_with_its_result() {
         ["attempt=2", "state=\"retrying\"", "elapsed_ms=0", "reason=\"connection"],
         ["attempt=3", "state=\"delivered\"", "status=204", "request_id=\"7f3a\""],
     ]) {
+        assert!(end.contains(" delivery{delivery="), "{end}");
         assert!(end.contains(&ids) && end.contains("topic=post.created"), "{end}");
         assert!(fields.iter().all(|field| end.contains(field)), "{end}");
     }

@@ -78,6 +78,8 @@ mod tests {
                 assert!(text.ends_with('…'));
             }
         }
+        // The longest cut line.
+        assert_eq!(limit(RESET.repeat(MAX_LENGTH).as_bytes()).len(), MAX_LENGTH);
     }
 
     #[test]

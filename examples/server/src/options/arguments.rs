@@ -38,10 +38,14 @@ const MAX_HOST_LEN: usize = 30;
 /// process, for example `forum-server/0.1.0 web1/4711`.
 pub fn node_name() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name_of_node(&host, process::id())
+}
+
+fn name_of_node(host: &str, process: u32) -> String {
     let printable =
         host.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'));
     let host: String = printable.take(MAX_HOST_LEN).collect();
-    format!("{NODE} {host}/{}", process::id())
+    format!("{NODE} {host}/{process}")
 }
 
 /// Options of every command. Help shows them after the other options of the heading.
@@ -286,4 +290,20 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A space or a line feed would end the name in the list of nodes, and Postgres cuts a longer name.
+    #[test]
+    fn the_name_of_a_node_contains_its_host() {
+        for (host, expected) in
+            [("web-1.example\n", "web-1.example"), ("a b/c\u{e9}", "abc"), ("", "")]
+        {
+            assert_eq!(name_of_node(host, 7), format!("{NODE} {expected}/7"));
+        }
+        assert!(name_of_node(&"x".repeat(64), u32::MAX).len() <= 63);
+    }
 }

@@ -111,6 +111,12 @@ async fn a_thread_of_a_single_author_is_counted_when_it_is_hidden_or_shown() {
     demo.restore(first.parse().unwrap()).await.unwrap();
     assert_eq!(sum_of_stored_counts(&demo).await, 2);
     assert!(!demo.board.run_batch(BatchKind::Recount).await.unwrap());
+
+    let new = json!({ "title": "tea", "body": "tea" });
+    let (status, waiting) = demo.post("newbie", &threads, new).await;
+    assert_eq!(status, 201, "{waiting}");
+    demo.approve(number(&waiting["firstPostId"])).await.unwrap();
+    assert!(!demo.board.run_batch(BatchKind::Recount).await.unwrap(), "its first approval");
 }
 
 #[tokio::test]

@@ -13,9 +13,12 @@ CROSS JOIN LATERAL (
     WHERE post.thread_id = thread.id AND (post.state = 'visible' OR post.id = thread.first_post_id)
     ORDER BY created_at DESC, id DESC LIMIT 1
 ) AS last
-WHERE (thread.reply_count, thread.last_number, thread.last_number, thread.last_post_id, thread.last_activity_at)
-    <> (counted.replies, counted.last_number, counted.numbers, last.id, last.created_at)
-    OR thread.last_author_id IS DISTINCT FROM last.author_id
+WHERE (
+    thread.reply_count, thread.last_number, thread.last_number, thread.last_post_id, thread.last_author_id,
+    thread.last_activity_at
+) IS DISTINCT FROM (
+    counted.replies, counted.last_number, counted.numbers, last.id, last.author_id, last.created_at
+)
 
 UNION ALL
 

@@ -358,6 +358,9 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let text = directory.run_line("status", "").stdout;
     assert!(has_no_nodes(&text), "{text}");
     assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
+    let with_other = stopped["key"].as_str().unwrap();
+    let differs = format!("{key}, but the key file contains ");
+    assert!(key.starts_with("none") || with_other.starts_with(&differs), "{stopped}");
 }
 
 #[test]
@@ -405,7 +408,7 @@ fn a_copy_shows_its_steps_at_a_terminal() {
     }
 }
 
-/// A page of a list has 500 items.
+/// A page of a list has 500 items, and one of the audit log 100.
 #[test]
 fn a_list_of_several_pages_has_each_item_once() {
     let (directory, _) = ServerDirectory::with_demo_board();
@@ -421,4 +424,18 @@ fn a_list_of_several_pages_has_each_item_once() {
         .collect();
     assert_eq!(ids.len(), 1_050);
     assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "{ids:?}");
+    // The 100th and the 101st entry have the same time.
+    directory.execute(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 250)
+        INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count)
+        SELECT 'aud_' || (1000 + n), n / 2, 'command_line', 'entry.made', CAST(n AS TEXT), '', 1 FROM number",
+    );
+    let log = directory.run_line("audit list --action entry.made --json", "").json();
+    let targets: Vec<i64> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["target"].as_str().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(targets, Vec::from_iter((1..=250).rev()));
 }

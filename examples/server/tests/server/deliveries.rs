@@ -217,6 +217,8 @@ fn the_log_leads_from_a_token_to_deliveries() {
     }
     let shown = server.run_ok(&format!("delivery show {} --json", received.delivery()));
     assert_eq!(shown.json()["requestId"], request);
+    let text = server.run_ok(&format!("delivery show {}", received.delivery())).stdout;
+    assert!(text.contains(&format!("\nrequest       {request}\n")), "{text}");
     let arguments = json!({ "threadId": started.json()["threadId"], "body": "By an agent" });
     let called = call_tool(&server, &token, "createPost", arguments);
     let (_, log) = server.stop_with_log();

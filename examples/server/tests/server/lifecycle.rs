@@ -1,6 +1,6 @@
 //! Backups, the listener for the operator, and the lines of start and stop.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
 
 use forum_test_support::free_port;
@@ -30,6 +30,11 @@ fn a_backup_of_a_running_server_can_be_served() {
     fs::write(file("other.db-wal"), "").unwrap();
     let reason = "the log \"other.db-wal\" of another database exists; move it to another path";
     assert_eq!(server.run("backup other.db").error_message(), reason);
+    // A link can get a target before the backup is opened.
+    symlink("none", file("linked.db-journal")).unwrap();
+    let reason =
+        "the log \"linked.db-journal\" of another database exists; move it to another path";
+    assert_eq!(server.run("backup linked.db").error_message(), reason);
 
     let copied = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {

@@ -407,7 +407,83 @@ fn address_and_parameters(url: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
+    use deadpool_postgres::Manager;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+    use tokio_postgres::NoTls;
+
     use super::*;
+
+    /// Returns a pool of one connection to a server that begins sessions, but does not respond to statements.
+    async fn silent_pool() -> Pool {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let mut sessions = Vec::new();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                // AuthenticationOk and ReadyForQuery.
+                stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").await.unwrap();
+                sessions.push(stream);
+            }
+        });
+        let url = format!("postgres://forum@127.0.0.1:{port}/forum?sslmode=disable");
+        let manager = Manager::new(url.parse().unwrap(), NoTls);
+        Pool::builder(manager).max_size(1).build().unwrap()
+    }
+
+    fn new_replica(pool: Pool, serves: bool) -> Arc<Replica> {
+        Arc::new(Replica {
+            searches: share(&pool, 4),
+            pool,
+            number: 1,
+            identifier: String::new(),
+            availability: Mutex::new(Availability { serves, is_checking: false }),
+            lags: AtomicBool::new(false),
+        })
+    }
+
+    fn position() -> LogPosition {
+        "000000010000000000000001 0/1".parse().unwrap()
+    }
+
+    fn boxed(query: impl Query<()> + 'static) -> Box<dyn Query<()>> {
+        Box::new(query)
+    }
+
+    fn query() -> Box<dyn Query<()>> {
+        boxed(|_| Box::pin(async { Ok(()) }))
+    }
+
+    #[tokio::test]
+    async fn each_read_tries_all_replicas() {
+        let pool = silent_pool().await;
+        let replicas = Replicas {
+            replicas: vec![new_replica(pool.clone(), false), new_replica(pool, false)],
+            next: Arc::default(),
+        };
+        for _ in 0..3 {
+            let mut tried = 0;
+            let count = || {
+                tried += 1;
+                query()
+            };
+            let read = replicas.read(position(), ReadKind::One, None, count).await;
+            assert!(read.is_none());
+            assert_eq!(tried, 2);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_replica_that_does_not_respond_is_checked() {
+        let pool = silent_pool().await;
+        drop(pool.get().await.unwrap());
+        let replica = new_replica(pool, true);
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        let outcome = replica.read(position(), deadline, ReadKind::One, None, query()).await;
+        assert!(matches!(outcome, Outcome::Unavailable));
+        assert!(replica.availability().is_checking);
+    }
 
     /// Reads that began before a failure can fail at any time after it.
     #[test]
