@@ -393,7 +393,7 @@ def deleted_target(page: Page, server: Server) -> None:
 
 
 def stale_draft(page: Page, server: Server) -> None:
-    """The draft of an edit can be saved after another edit, about which the page tells."""
+    """The draft of an edit can be saved after another edit, which the page names."""
     headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
     created = server.ask("POST", f"{server.api}/threads/16/posts", headers, json.dumps({"body": "To be edited"}))
     post = json.loads(created.text)
