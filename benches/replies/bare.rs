@@ -30,8 +30,9 @@ pub const MEMBER: &str = "UPDATE member SET post_count = post_count + 1 WHERE id
 pub const EVENT: &str = "
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES ($1, 'post.created', $2, $3, $4)";
 
-pub const FORUM: &str =
-    "UPDATE forum SET post_count = post_count + 1, last_activity_at = $1 WHERE id = $2";
+pub const FORUM: &str = "
+    UPDATE forum_count SET post_count = post_count + 1, newest_at = $1
+    WHERE id = (SELECT min(id) FROM forum_count WHERE forum_id = $2)";
 
 /// A thread that receives replies.
 #[derive(Clone, Copy)]

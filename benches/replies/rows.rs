@@ -16,7 +16,7 @@ const SUMS: [&str; 5] = [
     "SELECT sum(reply_count) FROM thread",
     "SELECT sum(last_number) FROM thread",
     "SELECT sum(number) FROM post JOIN thread ON last_post_id = post.id",
-    "SELECT sum(post_count) FROM forum",
+    "SELECT sum(post_count) FROM forum_count",
     "SELECT sum(post_count) FROM member",
 ];
 
