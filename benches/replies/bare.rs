@@ -27,6 +27,11 @@ pub const THREAD: &str = "
 
 pub const MEMBER: &str = "UPDATE member SET post_count = post_count + 1 WHERE id = $1";
 
+pub const AUTHOR: &str = "
+    INSERT INTO thread_author (thread_id, author_id, post_count, counted) VALUES ($1, $2, 1, 1)
+    ON CONFLICT (thread_id, author_id)
+        DO UPDATE SET post_count = thread_author.post_count + 1, counted = thread_author.counted + 1";
+
 pub const EVENT: &str = "
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES ($1, 'post.created', $2, $3, $4)";
 

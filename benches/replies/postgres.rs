@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement, Transaction};
 
-use crate::bare::{EVENT, FORUM, MEMBER, POST, Sample, THREAD, Write};
+use crate::bare::{AUTHOR, EVENT, FORUM, MEMBER, POST, Sample, THREAD, Write};
 
 /// Number of connections that the board uses for writes.
 const CONNECTIONS: usize = 8;
@@ -34,10 +34,10 @@ pub async fn per_second(url: &str, sample: Sample) -> f64 {
 
 async fn work(mut client: Client, waiting: Arc<Mutex<UnboundedReceiver<Write>>>, sample: Sample) {
     let mut statements = Vec::new();
-    for sql in [LOCK, POST, THREAD, MEMBER, EVENT, FORUM] {
+    for sql in [LOCK, POST, THREAD, MEMBER, AUTHOR, EVENT, FORUM] {
         statements.push(client.prepare(sql).await.unwrap());
     }
-    let statements: [Statement; 6] = statements.try_into().unwrap();
+    let statements: [Statement; 7] = statements.try_into().unwrap();
     loop {
         let next = waiting.lock().await.recv().await;
         let Some(write) = next else {
@@ -53,7 +53,7 @@ async fn work(mut client: Client, waiting: Arc<Mutex<UnboundedReceiver<Write>>>,
 async fn insert(
     sample: &Sample,
     tx: &Transaction<'_>,
-    [lock, post, thread, member, event, forum]: &[Statement; 6],
+    [lock, post, thread, member, author, event, forum]: &[Statement; 7],
     write: &Write,
 ) -> Result<(), Error> {
     let into = sample.threads[write.thread];
@@ -70,6 +70,7 @@ async fn insert(
     tokio::try_join!(
         async { tx.execute(thread, &of_thread).await },
         async { tx.execute(member, &[&write.member]).await },
+        async { tx.execute(author, &[&into.id, &write.member]).await },
         async { tx.execute(event, &of_event).await },
     )?;
     tx.execute(forum, &[&at, &into.forum]).await?;

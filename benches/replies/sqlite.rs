@@ -7,7 +7,7 @@ use std::thread;
 use forum_test_support::program::ServerDirectory;
 use rusqlite::{Connection, params};
 
-use crate::bare::{EVENT, FORUM, MEMBER, POST, Sample, THREAD, WRITERS, Write};
+use crate::bare::{AUTHOR, EVENT, FORUM, MEMBER, POST, Sample, THREAD, WRITERS, Write};
 
 /// The pragmas that the library sets on its own connections.
 const PRAGMAS: &str = "
@@ -62,6 +62,7 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
         (THREAD, params![number, post, write.member, at, thread.id]),
         (FORUM, params![at, thread.forum]),
         (MEMBER, params![write.member]),
+        (AUTHOR, params![thread.id, write.member]),
         (EVENT, params![event, at, forum, sample.event]),
     ] {
         connection.prepare_cached(sql)?.execute(values)?;
