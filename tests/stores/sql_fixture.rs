@@ -66,19 +66,20 @@ impl Sql {
         }
     }
 
-    /// Runs a statement of an erasure as a host does.
-    pub(crate) async fn erase(&self, statement: &ErasureStatement) {
-        let ErasureStatement { sql, parameters, .. } = statement;
-        match self {
-            Self::Sqlite(directory, _) => {
-                let host = Connection::open(path(directory)).unwrap();
-                host.execute(sql, params_from_iter(parameters)).unwrap();
-            }
-            Self::Postgres(pool, _) => {
-                let client = pool.get().await.unwrap();
-                let texts: Vec<_> =
-                    parameters.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
-                client.execute(*sql, &texts).await.unwrap();
+    /// Runs the statements of an erasure as a host does.
+    pub(crate) async fn erase(&self, statements: Vec<ErasureStatement>) {
+        for ErasureStatement { sql, parameters, .. } in statements {
+            match self {
+                Self::Sqlite(directory, _) => {
+                    let host = Connection::open(path(directory)).unwrap();
+                    host.execute(sql, params_from_iter(parameters)).unwrap();
+                }
+                Self::Postgres(pool, _) => {
+                    let client = pool.get().await.unwrap();
+                    let texts: Vec<_> =
+                        parameters.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+                    client.execute(sql, &texts).await.unwrap();
+                }
             }
         }
     }
