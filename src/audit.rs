@@ -322,8 +322,8 @@ fn optional<T>(
     (!text.is_empty()).then(|| parse(text)).transpose()
 }
 
-/// Returns the username of an owner as details contain it, or `#` and the id if the name is unknown. A username can consist of
-/// digits.
+/// Returns the username of an owner as details contain it, or `#` and the id if the name is unknown. `#` distinguishes an id
+/// from a username of digits.
 pub(crate) fn owner_text(name: Option<&str>, owner: &UserId) -> String {
     name.map_or_else(|| format!("#{owner}"), str::to_owned)
 }

@@ -12,7 +12,7 @@ const POSTGRES_TABLES: &str = "
     SELECT table_name FROM information_schema.tables
     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('thread_author', 'forum_count')";
 
-/// Sums of the counters of threads, forums and members.
+/// Sums of the counters of threads, forums, members, and authors in threads.
 const SUMS: [&str; 7] = [
     "SELECT sum(reply_count) FROM thread",
     "SELECT sum(last_number) FROM thread",

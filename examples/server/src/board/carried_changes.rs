@@ -101,8 +101,8 @@ pub struct EndpointValues {
     pub owner: Option<String>,
 }
 
-/// Length of a URL in details from which its end can be missing: details have up to 1,000 characters, with the owner and the
-/// topics before the URL.
+/// Minimum length in bytes of a URL in details that can have lost its end: details have up to 1,000 characters, with the
+/// owner and the topics before the URL.
 const MIN_CUT_URL_LEN: usize = 400;
 
 impl EndpointValues {

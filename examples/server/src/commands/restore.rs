@@ -450,9 +450,9 @@ impl Files {
         })
     }
 
-    /// Checks that no log of an earlier restore is beside the name that the database gets: SQLite would apply the log to it.
+    /// Refuses a log that an earlier restore kept: SQLite would apply it to the database that this restore keeps.
     ///
-    /// A restore that was killed can leave the log of this database there.
+    /// Accepts the log of this database, which a restore that was killed can leave there.
     fn check_kept_logs(&self) -> BoardResult<()> {
         if self.kept.exists() {
             return Ok(());
@@ -479,7 +479,7 @@ impl Files {
 
     /// Gives the old database the name `kept`, and the copy the name of the database.
     ///
-    /// The database has a log only if SQLite cannot read it, or if it is missing. The log then gets the name that belongs to
+    /// The database has a log only if SQLite cannot read the database, or if the database is missing. The log then gets the name that belongs to
     /// `kept`. The log is removed from beside the database before the copy gets its name, because SQLite would apply
     /// the log to the copy.
     fn replace(&self) -> io::Result<()> {

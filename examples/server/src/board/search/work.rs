@@ -8,7 +8,7 @@ pub struct Work(i64);
 /// Work for a page.
 const MAX_WORK: i64 = 10_000_000;
 
-/// Work that some pages have in addition.
+/// Additional work for what a page cannot leave to the next one.
 const EXTRA_WORK: i64 = MAX_WORK / 2;
 
 /// Work for each lookup of a query and each post that the query passes over.
@@ -31,7 +31,8 @@ impl Work {
         Self(MAX_WORK + EXTRA_WORK)
     }
 
-    /// Adds work for what a page cannot leave to the next one.
+    /// Adds the work for finding out whether the thread of a page's first match was listed before. The next page would begin
+    /// with the same match.
     pub const fn extend(&mut self) {
         self.0 = self.0.saturating_add(EXTRA_WORK);
     }
