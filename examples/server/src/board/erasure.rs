@@ -345,6 +345,7 @@ impl LastStep {
     async fn run(self, tx: &Transaction<'_>) -> BoardResult<()> {
         let Self { erased, member, with_posts, responses_before, mut events_up_to, .. } = self;
         locks::board(tx).await?;
+        locks::limit_pauses(tx).await?;
         let now = self.clock.now();
         let name = check_erasable(tx, member, with_posts).await?;
         execute_all(tx, erased.statements_since(responses_before)).await?;

@@ -191,12 +191,24 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> Boa
 
 /// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
 /// the statements of the transaction for their values, because they change many rows.
+///
+/// On Postgres, new writes wait as soon as this function waits. It therefore waits up to 500 ms for each table, and so does each
+/// later statement of the transaction for a row: a `VACUUM` or the creation of an index can hold a table for hours. After that, the
+/// transaction fails.
 pub async fn board(tx: &Transaction<'_>) -> BoardResult<()> {
     tx.execute_batch(tx.dialect(
         "",
-        "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum, forum_count IN EXCLUSIVE MODE",
+        "SET LOCAL plan_cache_mode = auto; SET LOCAL lock_timeout = '500ms';
+        LOCK TABLE thread, member, post, forum, forum_count IN EXCLUSIVE MODE",
     ))
     .await
+}
+
+/// Lets Postgres end the transaction if the process does not send its next statement within 1.5 s, for example because it was
+/// stopped.
+pub async fn limit_pauses(tx: &Transaction<'_>) -> BoardResult<()> {
+    let limit = "SET LOCAL idle_in_transaction_session_timeout = '1500ms'";
+    tx.execute_batch(tx.dialect("", limit)).await
 }
 
 /// Excludes other transactions that add forums.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use forum_api::model::UserRef;
 use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
+use forum_api::test_util::audit_entry;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{advance, interval, pause, resume};
@@ -570,6 +571,25 @@ fn two_commands_do_not_remove_the_last_two_administrators() {
         wait_for_lock(&nodes.client().await, "member", &last).await;
         pause.wait().await;
         assert_eq!((first.await.unwrap(), last.await.unwrap()), (true, false));
+    });
+}
+
+/// A `VACUUM` can hold a table for hours.
+#[test]
+fn other_writes_run_while_an_erasure_waits_for_a_table() {
+    with_two_nodes(async |nodes| {
+        let holder = nodes.client().await;
+        let hold = "BEGIN; LOCK TABLE post IN SHARE UPDATE EXCLUSIVE MODE";
+        holder.batch_execute(hold).await.unwrap();
+        let board = nodes.demo.board.clone();
+        let member = nodes.members[0];
+        let erasure = tokio::spawn(async move { board.erase(member, false, audit_entry()).await });
+        wait_for_lock(&holder, "IN EXCLUSIVE MODE", &erasure).await;
+        let reply = post(nodes.members[1], "/threads/1/posts", json!({ "body": "x" }));
+        assert_eq!(nodes.send(0, &reply).await.0, 201);
+        assert!(!erasure.is_finished());
+        holder.batch_execute("COMMIT").await.unwrap();
+        erasure.await.unwrap().unwrap();
     });
 }
 

@@ -78,7 +78,7 @@ use forum_api::host::{BackendError, BoardResult, OverloadedError};
 use forum_api::store::postgres::tokio_postgres_0_7;
 use futures_util::future::join;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::error::SqlState;
 
 use super::connection::RepeatableChange;
@@ -103,6 +103,9 @@ const CONFLICTS: [SqlState; 3] = [
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::FEATURE_NOT_SUPPORTED,
 ];
+
+/// Pause before a change without a time limit tries to get a lock again. Other writes run meanwhile.
+const LOCK_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time that a write waits for its turn: for a connection, and for the locks of its rows. Afterwards it fails without an
 /// effect, and the client may retry it.
@@ -208,7 +211,8 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it. `turn_ends` limits the wait for
-    /// each lock, and the time of the last attempt's beginning.
+    /// each lock, and the time of the last attempt's beginning. With `None`, a change that does not get a lock runs again after
+    /// [`LOCK_PAUSE`], until it gets the lock.
     pub(super) async fn repeat<T>(
         &self,
         kind: TransactionKind,
@@ -228,6 +232,11 @@ impl PostgresDatabase {
             let copy = change.copy();
             let written = self.transaction(kind, &settings, change.kind, copy, &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
+            if turn_ends.is_none() && failure.get() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                tracing::debug!("another process holds a lock; running the transaction again");
+                sleep(LOCK_PAUSE).await;
+                continue;
+            }
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
             }
