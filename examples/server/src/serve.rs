@@ -169,11 +169,14 @@ impl Server {
             () = self.board.run_batches_periodically() => {}
             () = api.flush_usage_periodically() => {}
         }
-        // Together, so that they wait for a locked database only once.
-        let (recorded, ()) = tokio::join!(api.flush_usage(), self.board.flush_last_seen());
-        if let Err(error) = recorded {
-            tracing::error!(%error, "failed to record usage; counts lost");
-        }
+        let record = async {
+            // Together, so that they wait for a locked database only once.
+            let (recorded, ()) = tokio::join!(api.flush_usage(), self.board.flush_last_seen());
+            if let Err(error) = recorded {
+                tracing::error!(%error, "failed to record usage; counts lost");
+            }
+        };
+        shutdown.drain("recording of usage and last-seen times", record).await;
         self.board.database.close().await;
         tracing::info!("server stopped");
         Ok(())
