@@ -106,7 +106,7 @@
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency keys, webhooks, the audit log and usage in SQLite.
 //! - `sqlite-trace`: log lines of the statements in SQLite at level `TRACE`, with rusqlite 0.33 or later.
-//! - `postgres`: the same stores in Postgres, for any number of nodes, through a driver of the host.
+//! - `postgres`: the same stores in Postgres, for any number of nodes, through a driver of the host. Enables `tokio`.
 //! - `tokio-postgres-0_7`: the driver for a pool of deadpool-postgres 0.14 with tokio-postgres 0.7, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.

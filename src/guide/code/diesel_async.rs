@@ -74,6 +74,10 @@ impl PostgresDriver for DieselDriver {
         let changed = Statement { sql, parameters }.execute(&mut *connection).await;
         Ok(finish(connection, changed)? as u64)
     }
+
+    fn max_connections(&self) -> Option<usize> {
+        Some(self.pool.status().max_size)
+    }
 }
 
 /// Releases the connection of a statement, and returns the result. Closes the connection after an error, because diesel does

@@ -72,6 +72,10 @@ impl PostgresDriver for SqlxDriver {
         let done = statement.build().execute(&mut *connection).await;
         Ok(finish(connection, done)?.rows_affected())
     }
+
+    fn max_connections(&self) -> Option<usize> {
+        usize::try_from(self.pool.options().get_max_connections()).ok()
+    }
 }
 
 fn arguments(parameters: &[Parameter]) -> Result<PgArguments, PostgresError> {

@@ -15,7 +15,7 @@ const CHECK_SESSION: &str = include_str!("sql/check_session.sql");
 /// - the isolation level of a statement is not `READ COMMITTED`, or
 /// - a time limit of the session, such as `statement_timeout`, is below 10 s. No limit (0) is allowed.
 pub async fn check_session(driver: &(impl PostgresDriver + Clone)) -> Result<(), PostgresError> {
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database);
+    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
     let read = |row: &dyn Columns| {
         let encoding: String = row.value("encoding")?;
         let isolation: String = row.value("isolation")?;

@@ -28,7 +28,8 @@ impl PostgresExecutor {
             request.max_impaired.into(),
         ];
         let lease_expires_at = now.saturating_add(request.lease_duration);
-        let rows = self.all(CLAIM, &parameters, |row| read_row(row, lease_expires_at)).await?;
+        let read = |row: &dyn Columns| read_row(row, lease_expires_at);
+        let rows = self.all_asynchronous(CLAIM, &parameters, read).await?;
         let mut batch = ClaimBatch::default();
         for row in rows {
             let due_at = |due_in| Timestamp::from_millis(now.as_millis().saturating_add(due_in));

@@ -53,7 +53,7 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>> {
         let parameters = [delivery_ids(claimed), leases(claimed), self.clock.time(now).into()];
-        let begun = self.all(BEGIN_SENDING, &parameters, |row| row.value("id")).await?;
+        let begun = self.all(BEGIN_SENDING, parameters, |row| row.value("id")).await?;
         Ok(begun.into_iter().collect())
     }
 
@@ -88,7 +88,7 @@ impl DeliveryStore for PostgresExecutor {
             attempt_texts(settlements, |attempt| attempt.request_headers.as_ref()),
             attempt_texts(settlements, |attempt| attempt.response_headers.as_ref()),
         ];
-        let settled = self.all(SETTLE, &parameters, |row| row.value("id")).await?;
+        let settled = self.all(SETTLE, parameters, |row| row.value("id")).await?;
         Ok(settled.into_iter().collect())
     }
 
@@ -105,14 +105,14 @@ impl DeliveryStore for PostgresExecutor {
             self.clock.time(now).into(),
             millis(delay).into(),
         ];
-        self.execute(RELEASE, &parameters).await?;
+        self.execute(RELEASE, parameters).await?;
         Ok(())
     }
 
     async fn correct_times(&self, now: Timestamp) -> BackendResult<u64> {
         let parameters = [self.clock.time(now).into(), millis(CLOCK_TOLERANCE).into()];
         let read = |row: &dyn Columns| row.value::<i64>("corrected");
-        let corrected = self.first(CORRECT_TIMES, &parameters, read).await?;
+        let corrected = self.first(CORRECT_TIMES, parameters, read).await?;
         Ok(corrected.unwrap_or_default().unsigned_abs())
     }
 
@@ -120,8 +120,8 @@ impl DeliveryStore for PostgresExecutor {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
         let parameters =
             [self.clock.time(now).into(), max_depth.into(), millis(CLOCK_TOLERANCE).into()];
-        let stats = self.first(QUEUE_STATS, &parameters, read_queue_stats).await?;
-        Ok(stats.unwrap_or_default())
+        let stats = self.read(QUEUE_STATS, &parameters, read_queue_stats).await?;
+        Ok(stats.into_iter().next().unwrap_or_default())
     }
 
     async fn delivery_stats(
@@ -169,7 +169,7 @@ impl DeliveryStore for PostgresExecutor {
             self.clock.time(now).into(),
             event.request_id.as_deref().into(),
         ];
-        let queued = self.first(ENQUEUE, &parameters, |_| Ok(())).await?;
+        let queued = self.first(ENQUEUE, parameters, |_| Ok(())).await?;
         Ok(queued.map(|()| id))
     }
 
@@ -228,7 +228,8 @@ impl DeliveryStore for PostgresExecutor {
 
     async fn is_sending(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
         let parameters = [id.into(), self.clock.time(now).into()];
-        Ok(self.first(IS_SENDING, &parameters, |_| Ok(())).await?.is_some())
+        let sending = self.read(IS_SENDING, &parameters, |_| Ok(())).await?;
+        Ok(!sending.is_empty())
     }
 
     async fn list(
@@ -244,7 +245,7 @@ impl DeliveryStore for PostgresExecutor {
 
     async fn sweep(&self, retention: Duration, now: Timestamp, limit: u32) -> BackendResult<u64> {
         let parameters = [self.clock.time(now).into(), millis(retention).into(), limit.into()];
-        Ok(self.execute(SWEEP, &parameters).await?)
+        Ok(self.execute(SWEEP, parameters).await?)
     }
 }
 

@@ -46,6 +46,16 @@ pub trait PostgresDriver: Send + Sync + 'static {
     /// # Errors
     /// As described [above](Self#errors).
     async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64, PostgresError>;
+
+    /// Returns the maximum number of connections of the pool, or `None` if it is not limited or not known.
+    ///
+    /// A commit can wait without a limit, for example for a synchronous standby that is lost. The stores therefore change rows
+    /// on at most three eighths of the connections at a time, and on at least two, so that reads continue. A change that waits
+    /// longer than 10 s for such a connection fails with [`PostgresError::not_run`]. With `None`, the default, changes can
+    /// use all connections.
+    fn max_connections(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Function that a [`PostgresDriver`] calls for each row.
@@ -136,5 +146,9 @@ impl<T: PostgresDriver + ?Sized> PostgresDriver for Arc<T> {
 
     async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64, PostgresError> {
         (**self).execute(sql, parameters).await
+    }
+
+    fn max_connections(&self) -> Option<usize> {
+        (**self).max_connections()
     }
 }

@@ -29,6 +29,12 @@ const SWEEP_FEED: &str = include_str!("sql/sweep_feed.sql");
 const BEGIN_MOVE: &str = include_str!("sql/begin_move.sql");
 const MOVE_POSITIONS: &str = include_str!("sql/move_positions.sql");
 
+/// A quarter of the connections executes changes of tokens, idempotency keys, usage and the audit log.
+const KEYS_PART: usize = 4;
+
+/// An eighth of the connections executes changes of endpoints, events and deliveries. A worker has few at a time.
+const WEBHOOKS_PART: usize = 8;
+
 /// Number of events whose positions one statement moves.
 const MOVE_BATCH: i64 = 5_000;
 
@@ -112,7 +118,7 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {
         let sql = numbered(&statement);
-        Ok(self.execute(&sql, &parameters(statement.values)).await?)
+        Ok(self.execute(sql, parameters(statement.values)).await?)
     }
 
     async fn change_audited(&self, statement: Statement, audit: &AuditEntry) -> BackendResult<u64> {
@@ -124,7 +130,7 @@ impl SqlExecutor for PostgresExecutor {
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
         let too_new = now.saturating_add(TokenRecord::LAST_USED_RESOLUTION);
         let parameters = [lookup.into(), now.into(), too_old.into(), too_new.into()];
-        self.execute(RECORD_USE, &parameters).await?;
+        self.execute_asynchronous(RECORD_USE, &parameters).await?;
         Ok(())
     }
 
@@ -142,7 +148,7 @@ impl SqlExecutor for PostgresExecutor {
         ];
         loop {
             let row = self
-                .first(BEGIN, &parameters, |row| {
+                .first(BEGIN, parameters.clone(), |row| {
                     let is_first: bool = row.value("first")?;
                     Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
                 })
@@ -172,7 +178,7 @@ impl SqlExecutor for PostgresExecutor {
             Parameter::texts(usage.iter().map(|one| one.operation.unwrap_or_default())),
         ];
         parameters.extend(counts.map(Parameter::Integers));
-        self.execute(&add_usage(), &parameters).await?;
+        self.execute(add_usage(), parameters).await?;
         Ok(())
     }
 
@@ -205,7 +211,7 @@ impl SqlExecutor for PostgresExecutor {
             }
         };
         let sql = format!("{REPLACE_KEY}{audited} SELECT key_id FROM recorded");
-        Ok(self.first(&sql, &parameters, |_| Ok(())).await?.is_some())
+        Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
@@ -220,7 +226,7 @@ impl SqlExecutor for PostgresExecutor {
             Parameter::texts(recipients.iter().map(|(_, endpoint)| endpoint)),
             Parameter::texts(staying.map(|one| &one.event_id)),
         ];
-        self.execute(FAN_OUT, &parameters).await?;
+        self.execute_asynchronous(FAN_OUT, &parameters).await?;
         Ok(())
     }
 
@@ -230,9 +236,9 @@ impl SqlExecutor for PostgresExecutor {
         now: Timestamp,
         limit: u32,
     ) -> BackendResult<u64> {
-        self.execute(BEGIN_MOVE, &[]).await?;
+        self.execute(BEGIN_MOVE, []).await?;
         let read = |row: &dyn Columns| row.value::<bool>("is_moving");
-        let is_moving = self.first(MOVE_POSITIONS, &[MOVE_BATCH.into()], read).await?;
+        let is_moving = self.first(MOVE_POSITIONS, [MOVE_BATCH.into()], read).await?;
         if is_moving == Some(true) {
             return Ok(limit.into());
         }
@@ -242,7 +248,7 @@ impl SqlExecutor for PostgresExecutor {
             millis(CLOCK_TOLERANCE).into(),
             i64::from(limit).into(),
         ];
-        Ok(self.execute(SWEEP_FEED, &parameters).await?)
+        Ok(self.execute(SWEEP_FEED, parameters).await?)
     }
 }
 
@@ -302,7 +308,7 @@ impl Stores {
     /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides the expiry of idempotency
     /// keys and the retention of usage.
     pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
-        let store = Arc::new(SqlStore(PostgresExecutor::new(driver, clock)));
+        let store = Arc::new(SqlStore(PostgresExecutor::new(driver, clock, KEYS_PART)));
         Self {
             tokens: store.clone(),
             idempotency: store.clone(),
@@ -321,7 +327,7 @@ impl WebhookStores {
 
     /// Creates stores as [`in_postgres`](Self::in_postgres) does, with the clock that decides leases, due times and ages.
     pub fn in_postgres_with(driver: &(impl PostgresDriver + Clone), clock: LeaseClock) -> Self {
-        let executor = PostgresExecutor::new(driver, clock);
+        let executor = PostgresExecutor::new(driver, clock, WEBHOOKS_PART);
         let store = Arc::new(SqlStore(executor.clone()));
         Self {
             outbox: store.clone(),

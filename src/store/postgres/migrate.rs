@@ -21,9 +21,9 @@ pub async fn migrate(driver: &(impl PostgresDriver + Clone)) -> Result<(), Postg
     check_session(driver).await?;
     let applied = applied(driver).await?;
     MIGRATIONS.refuse_newer(&applied)?;
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database);
+    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
     for script in migration_scripts().into_iter().skip(applied.len()) {
-        executor.execute(&script.sql, &[]).await?;
+        executor.execute(script.sql, []).await?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub fn migration_scripts() -> Vec<MigrationScript> {
 async fn applied(
     driver: &(impl PostgresDriver + Clone),
 ) -> Result<Vec<(String, String)>, PostgresError> {
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database);
+    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
     let exists =
         executor.read(EXISTS, &[MIGRATIONS.table.into()], |row| row.value("exists")).await?;
     if !exists.contains(&true) {

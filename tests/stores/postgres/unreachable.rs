@@ -3,15 +3,16 @@
 use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::model::Timestamp;
-use forum_api::store::Stores;
 use forum_api::store::postgres::tokio_postgres_0_7::{check_writable, connect};
 use forum_api::store::postgres::{
     Parameter, PostgresDriver, PostgresError, RowReader, check_session,
 };
+use forum_api::store::{Stores, WebhookStores};
 use forum_api::token::SecretDigest;
 use forum_api::webhook::DeliveryState;
 
@@ -89,6 +90,61 @@ async fn a_read_and_the_check_of_a_session_end_without_a_response() {
     assert_overloaded(found, expected);
     let checked = timeout(limit, check_session(&SilentDriver)).await.unwrap();
     assert_eq!(checked.unwrap_err().to_string(), expected);
+}
+
+/// A driver of 16 connections whose changes do not complete, because their commits wait for a standby.
+#[derive(Clone, Default)]
+struct WaitingDriver {
+    /// Number of changes that were sent.
+    sent: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl PostgresDriver for WaitingDriver {
+    async fn query(
+        &self,
+        sql: &str,
+        parameters: &[Parameter],
+        _: RowReader<'_>,
+    ) -> Result<(), PostgresError> {
+        if sql.trim_start().starts_with("SELECT") {
+            return Ok(());
+        }
+        self.execute(sql, parameters).await.map(drop)
+    }
+
+    async fn execute(&self, _: &str, _: &[Parameter]) -> Result<u64, PostgresError> {
+        self.sent.fetch_add(1, Ordering::SeqCst);
+        pending().await
+    }
+
+    fn max_connections(&self) -> Option<usize> {
+        Some(16)
+    }
+}
+
+/// A change whose caller is gone keeps its connection.
+#[tokio::test(start_paused = true)]
+async fn changes_that_do_not_complete_leave_connections_for_reads() {
+    let driver = WaitingDriver::default();
+    let stores = Stores::in_postgres(&driver);
+    let limit = Duration::from_secs(60);
+    for number in 0..4 {
+        let request = keyed_request(&format!("key-{number}"));
+        let begun = timeout(limit, stores.idempotency.begin(&request, at(0))).await;
+        assert!(begun.is_err(), "{begun:?}");
+    }
+    let refused = timeout(limit, stores.idempotency.begin(&keyed_request("key"), at(0))).await;
+    assert_overloaded(refused.unwrap(), "other changes wait for Postgres");
+    assert_eq!(driver.sent.load(Ordering::SeqCst), 4);
+    assert_eq!(stores.tokens.find(&lookup(1)).await.unwrap(), None);
+
+    let deliveries = WebhookStores::in_postgres(&driver).deliveries;
+    let sweep = || timeout(limit, deliveries.sweep(Duration::ZERO, at(0), 1));
+    assert!(sweep().await.is_err());
+    assert!(sweep().await.is_err());
+    assert_overloaded(sweep().await.unwrap(), "other changes wait for Postgres");
+    assert_eq!(driver.sent.load(Ordering::SeqCst), 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,5 @@
 //! Drills with several nodes on one Postgres and one Redis: killed nodes, outages of the two, the loss of the primary of a
-//! Postgres with a standby, reads on replicas, and poolers.
+//! Postgres with a standby, the loss of the standby, reads on replicas, and poolers.
 //!
 //! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
 //! drill takes less than a minute.
@@ -19,5 +19,6 @@ mod load;
 mod outage;
 mod pooler;
 mod replicas;
+mod standby;
 mod stores;
 mod wait;

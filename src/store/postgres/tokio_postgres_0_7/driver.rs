@@ -32,6 +32,10 @@ impl PostgresDriver for Pool {
         let executed = client.execute(&statement, &references(&parameters)).await;
         finish(client, executed)
     }
+
+    fn max_connections(&self) -> Option<usize> {
+        Some(self.status().max_size)
+    }
 }
 
 /// Prepares a statement on a connection of the pool.
