@@ -111,7 +111,7 @@ impl BoardCopy {
         let mut child = Command::new("python3")
             .args(["-c", &format!("{program}{COMPARE}")])
             .env("API", server.api_url(""))
-            .env("TOKEN", token)
+            .env("FORUM_TOKEN", token)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
