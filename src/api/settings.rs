@@ -73,6 +73,7 @@ pub struct BoardDescription {
     /// empty; the title of the document is then `Forum Board REST API`, and the other server has no title.
     pub name: String,
     /// Way in which a member who is not an administrator gets a token: sentences in Markdown, which can contain a link.
+    /// Default: empty; the document then states that administrators issue tokens in the control panel.
     pub token_source: String,
     /// Markup of posts and messages, as a noun.
     pub markup: String,

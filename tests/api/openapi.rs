@@ -680,6 +680,8 @@ fn the_document_states_what_the_host_states_about_the_board() {
     let stated = openapi_document(&settings, &Environment::default());
     let scheme = stated["components"]["securitySchemes"]["bearerAuth"].to_string();
     assert!(scheme.contains("Ask [us](https://board.example/contact)."));
+    // A host can have no panel.
+    assert!(!stated.to_string().contains("control panel"));
     let info = stated["info"]["description"].as_str().unwrap();
     let (_, chapter) = info.split_once("## This board\n").unwrap();
     for part in ["BBCode", "at most 77 ", "at most 7777 ", "17 s", "192.0.2.1"] {
@@ -693,6 +695,7 @@ fn the_document_states_what_the_host_states_about_the_board() {
     assert_eq!((count(77), count(7777)), (8, 5));
     let unstated = document(Surface::Full).to_string();
     assert!(!unstated.contains("## This board") && unstated.contains("ask one of them"));
+    assert!(unstated.contains("in the control panel under API tokens"));
 }
 
 /// A program that imports the document can send each example. Values of these parameters would end in an error or in an

@@ -79,6 +79,9 @@ pub(crate) fn this_board(board: &BoardDescription) -> String {
 /// are the same as for all operations.
 const PARTIAL_API: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
 
+/// Way to get a token on a board whose host does not state one.
+const TOKEN_SOURCE: &str = "The board's administrators issue tokens in the control panel under API tokens. If you are not an administrator, ask one of them for a token.";
+
 /// Returns the description of the security scheme, with a table of scopes.
 pub(super) fn authentication(
     board: &BoardDescription,
@@ -91,7 +94,7 @@ pub(super) fn authentication(
         scopes += PARTIAL_API;
     }
     let token_source = match &*board.token_source {
-        "" => "If you are not an administrator, ask one of them for a token.",
+        "" => TOKEN_SOURCE,
         stated => stated,
     };
     let text = AUTHENTICATION.trim_end().replace("{scopes}", &scopes);
