@@ -98,6 +98,14 @@ impl MemoryRateLimitStore {
         let shard = shards.get(hash as usize % SHARDS)?;
         Some((key, lock(shard)))
     }
+
+    /// Locks the overflow window of the kind of a key.
+    fn overflow(&self, key: &RateLimitKey) -> MutexGuard<'_, Option<WindowState>> {
+        lock(match key {
+            RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
+            _ => &self.overflow,
+        })
+    }
 }
 
 #[async_trait]
@@ -112,10 +120,7 @@ impl RateLimitStore for MemoryRateLimitStore {
         let shard = self.shard(key);
         let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
         Ok(decision.unwrap_or_else(|| {
-            let mut overflow = lock(match key {
-                RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
-                _ => &self.overflow,
-            });
+            let mut overflow = self.overflow(key);
             let (state, decision) = budget.charge(*overflow, cost, now);
             *overflow = state;
             decision
@@ -129,8 +134,11 @@ impl RateLimitStore for MemoryRateLimitStore {
         budget: Budget,
         now: Timestamp,
     ) -> BackendResult<()> {
-        if let Some((key, mut shard)) = self.shard(key) {
-            shard.refund(key, cost, budget, now);
+        let shard = self.shard(key);
+        let is_shared = shard.is_none_or(|(key, mut shard)| shard.refund(key, cost, budget, now));
+        if is_shared {
+            let mut overflow = self.overflow(key);
+            *overflow = budget.refund(*overflow, cost, now);
         }
         Ok(())
     }
@@ -178,14 +186,17 @@ impl Shard {
         })
     }
 
-    fn refund(&mut self, key: u128, cost: u32, budget: Budget, now: Timestamp) {
+    /// Returns `true` if the shard has neither a window of the key nor capacity for one: the charge was made to an overflow
+    /// window.
+    fn refund(&mut self, key: u128, cost: u32, budget: Budget, now: Timestamp) -> bool {
         let Some(known) = self.windows.get(&key) else {
-            return;
+            return self.windows.len() >= self.max_keys;
         };
         match budget.refund(Some(*known), cost, now) {
             Some(state) => self.windows.insert(key, state),
             None => self.windows.remove(&key),
         };
+        false
     }
 
     /// Replaces the known state, unless the known state is a later state of the same window, with more used units.
@@ -220,14 +231,49 @@ impl Shard {
 mod tests {
     use super::*;
 
+    const START: Timestamp = Timestamp::from_millis(0);
+
+    /// Returns a budget of 9 units.
+    fn budget(minutes: u64) -> Budget {
+        Budget { units: 9, window: Duration::from_secs(60 * minutes) }
+    }
+
+    /// Creates a store without capacity for windows of addresses and of password attempts.
+    fn full_store() -> MemoryRateLimitStore {
+        MemoryRateLimitStore {
+            prefixes: shards(0),
+            attempts: shards(0),
+            ..MemoryRateLimitStore::default()
+        }
+    }
+
+    async fn remaining(store: &MemoryRateLimitStore, key: RateLimitKey, budget: Budget) -> u32 {
+        store.charge(&key, 0, budget, START).await.unwrap().remaining
+    }
+
+    #[tokio::test]
+    async fn a_refund_of_a_key_without_capacity_returns_units_to_the_overflow_window() {
+        let store = full_store();
+        for keys in [[1, 2].map(RateLimitKey::Prefix), [1, 2].map(RateLimitKey::PasswordAttempts)] {
+            for key in &keys {
+                store.charge(key, 2, budget(5), START).await.unwrap();
+            }
+            let [first, second] = keys;
+            assert_eq!(remaining(&store, first, budget(5)).await, 5);
+            store.refund(&second, 1, budget(5), START).await.unwrap();
+            assert_eq!(remaining(&store, first, budget(5)).await, 6);
+            let with_capacity = RateLimitKey::UnknownAddress;
+            store.refund(&with_capacity, 1, budget(5), START).await.unwrap();
+            assert_eq!(remaining(&store, first, budget(5)).await, 6);
+        }
+    }
+
     #[test]
     fn a_sweep_for_a_short_window_keeps_a_long_one() {
-        let budget = |minutes: u64| Budget { units: 9, window: Duration::from_secs(60 * minutes) };
-        let start = Timestamp::from_millis(0);
         let mut shard = Shard::new(64);
-        shard.charge(0, 1, budget(60), start);
+        shard.charge(0, 1, budget(60), START);
         for minute in 0..59 {
-            let now = start.saturating_add(Duration::from_secs(60 * minute));
+            let now = START.saturating_add(Duration::from_secs(60 * minute));
             for key in 1..64 {
                 shard.charge(key, 1, budget(5), now);
             }
