@@ -29,19 +29,24 @@ const UNKNOWN_ADDRESS: u128 = 0;
 /// Minimum interval between two sweeps of a full shard.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Overflow windows of a kind of keys, by the length of their budgets: a budget of another length would treat a running
+/// window as ended.
+type OverflowWindows = HashMap<Duration, WindowState>;
+
 /// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
 /// affect the others.
 ///
 /// The store holds windows of at most 1,376,256 addresses and 172,032 keys of password attempts; the number of tokens
 /// is not limited. A running window is never evicted. If the shard of a new key is full, the key uses the overflow
-/// window of its kind. The key gets its own window at most 5 s after another window of the shard has ended.
+/// window of its kind and of the length of its budget. The key gets its own window at most 5 s after another window of the
+/// shard has ended.
 #[derive(Debug)]
 pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,
     prefixes: Vec<Mutex<Shard>>,
     attempts: Vec<Mutex<Shard>>,
-    overflow: Mutex<Option<WindowState>>,
-    attempts_overflow: Mutex<Option<WindowState>>,
+    overflow: Mutex<OverflowWindows>,
+    attempts_overflow: Mutex<OverflowWindows>,
     /// Random, so that a client cannot choose addresses that are all in one shard.
     seed: u64,
 }
@@ -99,8 +104,8 @@ impl MemoryRateLimitStore {
         Some((key, lock(shard)))
     }
 
-    /// Locks the overflow window of the kind of a key.
-    fn overflow(&self, key: &RateLimitKey) -> MutexGuard<'_, Option<WindowState>> {
+    /// Locks the overflow windows of the kind of a key.
+    fn overflow(&self, key: &RateLimitKey) -> MutexGuard<'_, OverflowWindows> {
         lock(match key {
             RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
             _ => &self.overflow,
@@ -121,8 +126,9 @@ impl RateLimitStore for MemoryRateLimitStore {
         let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
         Ok(decision.unwrap_or_else(|| {
             let mut overflow = self.overflow(key);
-            let (state, decision) = budget.charge(*overflow, cost, now);
-            *overflow = state;
+            let known = overflow.remove(&budget.window);
+            let (state, decision) = budget.charge(known, cost, now);
+            overflow.extend(state.map(|state| (budget.window, state)));
             decision
         }))
     }
@@ -138,7 +144,9 @@ impl RateLimitStore for MemoryRateLimitStore {
         let is_shared = shard.is_none_or(|(key, mut shard)| shard.refund(key, cost, budget, now));
         if is_shared {
             let mut overflow = self.overflow(key);
-            *overflow = budget.refund(*overflow, cost, now);
+            let known = overflow.remove(&budget.window);
+            let state = budget.refund(known, cost, now);
+            overflow.extend(state.map(|state| (budget.window, state)));
         }
         Ok(())
     }
@@ -266,6 +274,17 @@ mod tests {
             store.refund(&with_capacity, 1, budget(5), START).await.unwrap();
             assert_eq!(remaining(&store, first, budget(5)).await, 6);
         }
+    }
+
+    #[tokio::test]
+    async fn budgets_of_two_lengths_have_separate_overflow_windows() {
+        let store = full_store();
+        let [long, short] = [1, 2].map(RateLimitKey::PasswordAttempts);
+        store.charge(&long, 4, budget(60), START).await.unwrap();
+        store.charge(&short, 2, budget(5), START).await.unwrap();
+        store.refund(&short, 1, budget(5), START).await.unwrap();
+        assert_eq!(remaining(&store, long, budget(60)).await, 5);
+        assert_eq!(remaining(&store, short, budget(5)).await, 8);
     }
 
     #[test]
