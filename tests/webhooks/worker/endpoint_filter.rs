@@ -230,6 +230,7 @@ fn an_authorizer_that_loads_several_owners_is_called_once_for_each_batch() {
         let mut recipients = recipients(&fixture);
         recipients.sort_unstable();
         assert_eq!(recipients, ["endpoint-1", "endpoint-3"]);
+        assert_eq!(fixture.deliveries().len(), 2, "none for an owner who cannot act");
         let load = |count: &AtomicU32| count.load(Ordering::SeqCst);
         let owners = &fixture.owners;
         let counts = (load(&owners.batch_calls), load(&owners.calls));

@@ -1,6 +1,6 @@
 //! Failing stores.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
@@ -59,6 +59,52 @@ fn recording_a_result_is_retried() {
     fixture.advance(seconds(15));
     assert_eq!(fixture.progress(), (Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
+}
+
+/// The store panics when the worker settles the batch, and twice when it settles the delivery separately.
+#[test]
+fn recording_a_result_is_retried_after_panics() {
+    let fixture = WorkerFixture::with_replies([Status(204)]);
+    let settled = AtomicU32::new(0);
+    fixture.calls.on_call(move |method, _| {
+        if method == "deliveries.settle" && settled.fetch_add(1, Ordering::SeqCst) < 3 {
+            Intervention::Panic
+        } else {
+            Intervention::Proceed
+        }
+    });
+    fixture.start();
+    fixture.advance(seconds(15));
+    assert_eq!(fixture.progress(), (Delivered, 1));
+    assert_eq!(fixture.sent().len(), 1);
+}
+
+/// The attempt is repeated after a delay of 5 s. A step takes at most 15 s, and a lease ends after 60 s.
+#[test]
+fn an_attempt_whose_start_is_not_recorded_is_repeated_before_its_lease_ends() {
+    let failures: [fn() -> Intervention; 4] = [
+        || Intervention::Fail,
+        || Intervention::Panic,
+        || Intervention::LoseResult,
+        || Intervention::Hang,
+    ];
+    for failure in failures {
+        let fixture = WorkerFixture::with_replies([Status(204)]);
+        let has_failed = AtomicBool::new(false);
+        fixture.calls.on_call(move |method, _| {
+            if method == "deliveries.begin_sending" && !has_failed.swap(true, Ordering::SeqCst) {
+                failure()
+            } else {
+                Intervention::Proceed
+            }
+        });
+        fixture.start();
+        assert_eq!(fixture.progress(), (Queued, 0));
+        assert!(fixture.sent().is_empty());
+        fixture.advance(seconds(30));
+        assert_eq!(fixture.progress(), (Delivered, 1));
+        assert_eq!(fixture.sent().len(), 1);
+    }
 }
 
 #[test]
