@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 
 use super::{Pool, stores, tables, webhooks};
-use crate::fixture::{add, at, claim, claim_all, ended, endpoint, event, fan_out, lookup, queue};
+use crate::fixture::{
+    TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, fan_out, lookup, queue,
+};
 
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
@@ -318,6 +320,35 @@ async fn a_claim_skips_locked_deliveries() {
     let mut ids = deliveries.iter().map(|one| one.delivery.id.to_string());
     assert!(ids.all(|id| !locked.contains(&id)));
     assert_eq!(next_due_at, Some(at(0)), "locked deliveries are due");
+}
+
+/// The sweep neither waits for a delivery that another transaction queues again nor removes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_skips_locked_deliveries() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let endpoints = [endpoint(1)];
+    add(&webhooks, &endpoints).await;
+    queue(&webhooks, (0..3).map(event), &endpoints).await;
+    let claimed = claim_all(&webhooks, at(0)).await.deliveries;
+    let settle = |one| Settlement::new(one, ended(DeliveryState::Delivered), None, at(0));
+    let settlements: Vec<_> = claimed.iter().map(settle).collect();
+    let settled = webhooks.deliveries().settle(&settlements, at(0)).await;
+    assert_eq!(settled.unwrap().len(), 3);
+    let id = &claimed[0].delivery.id;
+    let mut other = pool.get().await.unwrap();
+    let transaction = other.transaction().await.unwrap();
+    let retry = "
+        UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = 0, ended_at = NULL
+        WHERE id = $1";
+    assert_eq!(transaction.execute(retry, &[&id.to_string()]).await.unwrap(), 1);
+
+    let sweep = webhooks.deliveries().sweep(Duration::ZERO, at(1), 9);
+    let swept =
+        tokio::time::timeout(TEST_TIMEOUT, sweep).await.expect("a sweep that does not wait");
+    assert_eq!(swept.unwrap(), 2);
+    transaction.commit().await.unwrap();
+    assert!(webhooks.find_delivery(id).await.unwrap().is_some());
 }
 
 const ROUNDS: u64 = 25;
