@@ -1,7 +1,8 @@
 //! Usage of tokens and guests by hour.
 
-use forum_api::store::UsageCounts;
+use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::test_util::audit_entry;
+use forum_api::token::Lookup;
 
 use crate::support::*;
 
@@ -72,4 +73,23 @@ async fn requests_of_guests_and_unknown_paths_are_counted_together() {
         operations.iter().map(|(id, counts)| (id.as_deref(), of(counts))).collect();
     let expected = [(Some("listForums"), (3, 1, 1)), (None, (2, 0, 1)), (Some("getMe"), (1, 1, 0))];
     assert_eq!(operations, expected);
+}
+
+/// A transaction removes at most 1,000 rows.
+#[tokio::test]
+async fn a_flush_removes_all_old_numbers() {
+    let server = Server::new();
+    let hour = TokenUsage::hour_of(server.clock.now());
+    let of_token = |number: u32| TokenUsage {
+        hour,
+        token: Some(Lookup::parse(&format!("{number:016}")).unwrap()),
+        operation: None,
+        counts: UsageCounts { requests: 1, ..UsageCounts::default() },
+    };
+    let usage = &server.stores.usage;
+    let rows: Vec<_> = (0..2_500).map(of_token).collect();
+    usage.add_token_usage(&rows).await.unwrap();
+    server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    server.api.flush_usage().await.unwrap();
+    assert_eq!(usage.token_usage_by_hour(hour, None).await.unwrap(), []);
 }
