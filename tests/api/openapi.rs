@@ -631,11 +631,14 @@ fn descriptions_list_scopes_errors_and_budgets() {
         });
         assert_eq!(info["x-rate-limits"], limits);
         let scopes = scopes.iter().map(|scope| format!("| `{scope}` |"));
-        let errors = object(&info["x-errors"])
-            .iter()
-            .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
-        let reasons =
-            object(&info["x-error-reasons"]).keys().map(|reason| format!("| `{reason}` | `"));
+        let meaning = |part: &Value| part["meaning"].as_str().unwrap().to_owned();
+        let errors = object(&info["x-errors"]).iter().map(|(code, error)| {
+            format!("| {} | `{code}` | {} |", error["status"], meaning(error))
+        });
+        let reasons = object(&info["x-error-reasons"]).iter().map(|(name, reason)| {
+            let code = reason["code"].as_str().unwrap();
+            format!("| `{name}` | `{code}` | {} |", meaning(reason))
+        });
         let budgets = "A token has 7000 units in 300 seconds. Requests without a token share 90 \
                        units in 300 seconds per IP prefix (IPv4 /20, IPv6 /48).";
         let in_scheme = scopes.map(|text| (scheme, text));
@@ -696,6 +699,19 @@ fn the_document_states_what_the_host_states_about_the_board() {
     let unstated = document(Surface::Full).to_string();
     assert!(!unstated.contains("## This board") && unstated.contains("ask one of them"));
     assert!(unstated.contains("in the control panel under API tokens"));
+}
+
+#[test]
+fn the_document_has_a_license_if_the_host_states_one() {
+    let mut settings = settings();
+    for (stated, expected) in [
+        ("", Value::Null),
+        ("CC-BY-4.0", json!({ "name": "CC-BY-4.0", "identifier": "CC-BY-4.0" })),
+    ] {
+        settings.board.license = stated.into();
+        let document = openapi_document(&settings, &Environment::default());
+        assert_eq!(document["info"]["license"], expected);
+    }
 }
 
 /// A program that imports the document can send each example. Values of these parameters would end in an error or in an
