@@ -89,6 +89,17 @@ async fn a_forged_form_changes_nothing() {
     assert_eq!(fixture.snapshot().await, before);
 }
 
+/// Only a form must come from the host: a link in a mail opens a page.
+#[tokio::test]
+async fn a_link_on_another_site_opens_a_page() {
+    let fixture = PanelFixture::with_content().await;
+    let headers = [ADMIN, ("referer", "https://mail.example/"), ("sec-fetch-site", "cross-site")];
+    for path in paths("get", &fixture) {
+        let page = fixture.send("GET", &path, &headers, &[]).await;
+        assert_eq!(page.status, 200, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn a_session_with_an_empty_secret_has_no_valid_form() {
     let fixture = PanelFixture::new().await;
