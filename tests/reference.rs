@@ -131,6 +131,12 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     assert!(html.contains("Idempotency-Key: $(date +%s%N)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));
     assert!(section("unsubscribe").contains("/subscriptions/thread/16'"));
+    // The script adds a token to the samples of the operations that require one.
+    for (id, placeholder) in [("createPost", "required"), ("listPosts", "optional")] {
+        assert_eq!(attributes(section(id), "placeholder"), BTreeSet::from([placeholder]), "{id}");
+    }
+    let folded = html.matches("<details class=\"part\">").count();
+    assert_eq!(folded, 1, "only the contents of the schemas are folded");
 }
 
 #[tokio::test]
