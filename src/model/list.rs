@@ -154,3 +154,22 @@ impl<F> List<F> {
         Ok(Page::from_overfetch(items, self.limit, |last| key(last).into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client whose cursor has a former format of the keys does not read the list again from its start.
+    #[test]
+    fn a_position_in_another_format_is_an_error() {
+        let mut list = List::new(());
+        for position in ["tea", "1", "1.x", "1.2.3"] {
+            list.after = Some(PageKey::new(position));
+            assert!(list.after_ints::<2>().is_err(), "{position}");
+            assert!(list.after_or([0, 0]).is_err(), "{position}");
+            assert!(list.page([1], |number: &i64| [*number, 0]).is_err(), "{position}");
+        }
+        list.after = None;
+        assert_eq!(list.after_or([7, 8]), Ok([7, 8]));
+    }
+}

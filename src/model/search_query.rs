@@ -152,6 +152,13 @@ mod tests {
     }
 
     #[test]
+    fn a_query_has_up_to_200_characters_and_32_terms() {
+        for text in ["x".repeat(200), "x ".repeat(32)] {
+            assert!(parsed(&text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
     fn a_query_needs_a_term_that_is_not_excluded() {
         let long = "x".repeat(201);
         let many = "x ".repeat(33);
