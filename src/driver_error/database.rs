@@ -139,4 +139,17 @@ mod tests {
         error.table = Some("post".into());
         assert_eq!(format!("{error:?}"), "DatabaseError(Postgres error 22P02, table post)");
     }
+
+    #[test]
+    fn only_messages_without_values_are_in_the_text() {
+        let without_values = "08006 23502 25006 26000 28P01 3D000 3F000 40P01 53100 57014 58030 \
+                              42501 42703 42883 42P01 42P05 55006 55P03 XX001 XX002";
+        let with_values = "21000 22001 22P02 42601 42804 P0001 XX000";
+        for (codes, is_shown) in [(without_values, true), (with_values, false)] {
+            for code in codes.split(' ') {
+                let text = DatabaseError::new(code, "Samovarium").to_string();
+                assert_eq!(text.contains("Samovarium"), is_shown, "{text}");
+            }
+        }
+    }
 }
