@@ -505,6 +505,42 @@ async fn searches_leave_connections_for_other_reads() {
     assert_eq!(searching.load(Ordering::Relaxed), 4);
 }
 
+/// The pool has three connections, of which one searches at a time.
+#[test]
+fn a_dropped_search_occupies_its_connection_until_its_statement_ends() {
+    run_with_postgres(async {
+        let storage = Backend::Postgres.create_storage().await;
+        let pool = storage.pool();
+        pool.resize(3);
+        let database = BoardDatabase::from(pool.clone());
+        let holder = pool.get().await.unwrap();
+        holder.batch_execute("BEGIN; LOCK TABLE session").await.unwrap();
+        let search = tokio::spawn({
+            let database = database.clone();
+            async move {
+                let find = database.read(ReadKind::Search, |connection| {
+                    Box::pin(connection.any("SELECT 1 FROM session", &[]))
+                });
+                find.await
+            }
+        });
+        wait_for_lock(&holder, "FROM session", &search).await;
+        search.abort();
+        assert!(search.await.unwrap_err().is_cancelled());
+        let [_, in_use, _] = database.connections();
+        assert_eq!(in_use, 2, "of the lock and of the dropped search");
+        let at_next_search = database.clone();
+        let next = database.read::<[usize; 3]>(ReadKind::Search, move |_| {
+            let connections = at_next_search.connections();
+            Box::pin(async move { Ok(connections) })
+        });
+        let (connections, released) = tokio::join!(next, holder.batch_execute("COMMIT"));
+        released.unwrap();
+        let [_, in_use, _] = connections.unwrap();
+        assert_eq!(in_use, 2, "of the lock and of the next search");
+    });
+}
+
 /// A statement of SQLite is interrupted, and one of Postgres ends with its time limit.
 #[tokio::test]
 async fn a_search_that_takes_too_long_is_overloaded() {

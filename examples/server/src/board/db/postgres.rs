@@ -67,7 +67,9 @@
 //! writes of this process wait without a connection, and reads use the other half. A write that has waited for 10 s, for
 //! a connection and for locks, fails without an effect. Searches
 //! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
-//! without a connection until the time limit of a search, and other reads use the rest.
+//! without a connection until the time limit of a search, and other reads use the rest. Postgres does not notice that a
+//! read is dropped, for example at its time limit or because its client has disconnected: the connection, and the share of
+//! a search, stay in use until its statement has ended ([`ReadConnection`]).
 //! [`replicas`](super::replicas) describes the connections to replicas.
 
 use std::sync::Arc;
@@ -83,7 +85,7 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::RepeatableChange;
 use super::known_statements::KnownStatements;
-use super::postgres_read::{ReadKind, share, until};
+use super::postgres_read::{ReadConnection, ReadKind, share, until};
 use super::postgres_transaction::{
     Failure, Postgres, PostgresTransaction, RETRY_AFTER, Timeouts, TransactionKind,
 };
@@ -160,8 +162,8 @@ impl PostgresDatabase {
         Self {
             turns: Arc::default(),
             statements: Arc::default(),
-            writes: Arc::new(share(&pool, 2)),
-            searches: Arc::new(share(&pool, 4)),
+            writes: share(&pool, 2),
+            searches: share(&pool, 4),
             replicas: Replicas::default(),
             pool,
         }
@@ -177,18 +179,15 @@ impl PostgresDatabase {
         let closed = |_| BackendError::new("searches are closed");
         let acquire = async {
             let permit = match kind {
-                ReadKind::Search => Some(self.searches.acquire().await.map_err(closed)?),
+                ReadKind::Search => {
+                    Some(Arc::clone(&self.searches).acquire_owned().await.map_err(closed)?)
+                }
                 _ => None,
             };
-            Ok((permit, self.pool.get().await?))
+            Ok(ReadConnection::new(self.pool.get().await?, permit))
         };
-        let (_permit, client) = until(deadline, acquire).await?;
-        let read = until(deadline, kind.run(&client, query)).await;
-        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            // The connection can be busy with a statement of the search.
-            drop(Client::take(client));
-        }
-        read
+        let mut connection = until(deadline, acquire).await?;
+        until(deadline, connection.run(kind, query)).await
     }
 
     /// Runs `change` in a transaction of a command.

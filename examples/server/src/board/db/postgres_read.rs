@@ -2,12 +2,15 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BoardError, BoardResult, OverloadedError};
+use forum_api::store::postgres::{PostgresError, limit_wait};
 use futures_util::future::join;
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Query};
@@ -81,7 +84,7 @@ impl ReadKind {
     }
 
     /// Runs a query on a connection.
-    pub async fn run<T>(self, client: &Client, query: Box<dyn Query<T>>) -> BoardResult<T> {
+    async fn run<T>(self, client: &Client, query: Box<dyn Query<T>>) -> BoardResult<T> {
         match self {
             Self::One | Self::Short => {
                 let connection = Connection::postgres(Postgres::Connection(client));
@@ -100,6 +103,54 @@ impl ReadKind {
     }
 }
 
+/// Connection of a read, and permit of a search. If the read is dropped before its end, they are released when the
+/// connection has completed the statements that it has sent, because Postgres runs these although the read is dropped.
+#[derive(Debug)]
+pub(super) struct ReadConnection {
+    connection: Arc<(Client, Option<OwnedSemaphorePermit>)>,
+    /// True while a read runs, and after a read was dropped.
+    is_busy: bool,
+}
+
+impl ReadConnection {
+    pub(super) fn new(client: Client, permit: Option<OwnedSemaphorePermit>) -> Self {
+        Self { connection: Arc::new((client, permit)), is_busy: false }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.connection.0
+    }
+
+    /// Runs a query.
+    pub(super) async fn run<T>(
+        &mut self,
+        kind: ReadKind,
+        query: Box<dyn Query<T>>,
+    ) -> BoardResult<T> {
+        self.is_busy = true;
+        let read = kind.run(self.client(), query).await;
+        self.is_busy = false;
+        read
+    }
+}
+
+impl Drop for ReadConnection {
+    fn drop(&mut self) {
+        if self.is_busy
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let connection = Arc::clone(&self.connection);
+            runtime.spawn(async move {
+                // The response follows those of the statements. The pool checks a connection that does not respond before
+                // its next use.
+                let response =
+                    async { connection.0.check_connection().await.map_err(PostgresError::from) };
+                drop(limit_wait(response).await);
+            });
+        }
+    }
+}
+
 /// Ends a read with an error at its deadline, if it has one.
 pub(super) async fn until<T>(
     deadline: Option<Instant>,
@@ -114,6 +165,6 @@ pub(super) async fn until<T>(
 }
 
 /// Limits the concurrent use of a pool to a part of its connections.
-pub(super) fn share(pool: &Pool, part: usize) -> Semaphore {
-    Semaphore::new((pool.status().max_size / part).max(1))
+pub(super) fn share(pool: &Pool, part: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new((pool.status().max_size / part).max(1)))
 }

@@ -35,7 +35,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
 use super::Query;
-use super::postgres_read::{ReadKind, SearchTimeoutError, share};
+use super::postgres_read::{ReadConnection, ReadKind, SearchTimeoutError, share};
 
 /// Time that a request waits for a connection to a replica and for the position.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
@@ -103,7 +103,7 @@ pub struct Replicas {
 #[derive(Debug)]
 struct Replica {
     pool: Pool,
-    searches: Semaphore,
+    searches: Arc<Semaphore>,
     /// Place of the replica in the options, for the log.
     number: usize,
     /// The identifier of the primary.
@@ -211,11 +211,14 @@ impl Replica {
         end: Option<Instant>,
         query: Box<dyn Query<T>>,
     ) -> Outcome<T> {
-        let _permit = match kind {
-            ReadKind::Search => match timeout_at(deadline, self.searches.acquire()).await {
-                Ok(permit) => permit.ok(),
-                Err(_) => return Outcome::Unavailable,
-            },
+        let permit = match kind {
+            ReadKind::Search => {
+                let searches = Arc::clone(&self.searches);
+                match timeout_at(deadline, searches.acquire_owned()).await {
+                    Ok(permit) => permit.ok(),
+                    Err(_) => return Outcome::Unavailable,
+                }
+            }
             _ => None,
         };
         let Some(client) = self.connection(deadline).await else {
@@ -231,18 +234,17 @@ impl Replica {
             }
         }
         let limit = end.unwrap_or_else(|| Instant::now() + READ_TIMEOUT);
-        match timeout_at(limit, kind.run(&client, query)).await {
+        let mut connection = ReadConnection::new(client, permit);
+        match timeout_at(limit, connection.run(kind, query)).await {
             Ok(Err(BoardError::Internal(error))) => {
                 tracing::warn!(replica = self.number, %error, "read on a replica failed");
-                if client.is_closed() {
+                if connection.client().is_closed() {
                     return self.fail();
                 }
                 Outcome::Unavailable
             }
             Ok(result) => Outcome::Served(result),
             Err(_) => {
-                // The connection is busy with the read.
-                drop(Client::take(client));
                 if end.is_none() {
                     return self.fail();
                 }
