@@ -60,6 +60,22 @@ fn a_dropped_transaction_is_rolled_back() {
 }
 
 #[test]
+fn a_transaction_with_a_failed_statement_is_not_committed() {
+    run_with_postgres(async {
+        let storage = Backend::Postgres.create_storage().await;
+        let written = storage.database.write(Writer::Operator, |tx| {
+            Box::pin(async move {
+                let failed = tx.execute("DELETE FROM session WHERE 1 / 0 = 1", &[]).await;
+                assert!(failed.is_err());
+                Ok(())
+            })
+        });
+        let error = format!("{:?}", written.await.unwrap_err());
+        assert!(error.contains("a statement of the transaction has failed"), "{error}");
+    });
+}
+
+#[test]
 fn migrations_have_no_statement_timeout() {
     run_with_postgres(async {
         let database = Database::new();

@@ -139,7 +139,7 @@ impl<'a> PostgresTransaction<'a> {
     }
 
     /// Runs `changes` and commits, in one round trip if their statements are prepared. Fails without an effect if the
-    /// transaction takes longer than its maximum. No other statement can follow.
+    /// transaction takes longer than its maximum, or if one of its statements has failed. No other statement can follow.
     pub async fn commit_with(&self, changes: &[LastChange<'_>]) -> BackendResult<()> {
         let _turn = self.turn.lock().await;
         let bound: Vec<_> = changes.iter().map(BoundChange::of).collect::<Result<_, _>>()?;
@@ -151,6 +151,10 @@ impl<'a> PostgresTransaction<'a> {
         let statements = self.receive(try_join_all(prepare)).await?;
         if self.kind.max_duration.is_some_and(|most| self.began.elapsed() > most) {
             return Err(BackendError::new(OverloadedError::new(RETRY_AFTER)));
+        }
+        // Without `BEGIN`, Postgres commits each statement. After another failure, `COMMIT` succeeds and rolls back.
+        if self.failure.get().is_some() {
+            return Err(BackendError::new("a statement of the transaction has failed"));
         }
         self.is_open.store(false, Ordering::Relaxed);
         let executions = statements
