@@ -31,7 +31,7 @@ struct Body<'a, T> {
     #[schemars(with = "bool", extend("const" = true))]
     example: Option<bool>,
     /// Only in a body without texts, because it would be larger than 256 KiB: always true. `body`, `bodyHtml`, `comment` and
-    /// `extra` are then null.
+    /// `extra` are then null. If it would be too large nevertheless, titles, questions and options are shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,
@@ -41,6 +41,12 @@ struct Body<'a, T> {
 
 /// Fields that are null in a body that would be too large.
 pub(super) const TEXT_FIELDS: [&str; 4] = ["body", "bodyHtml", "comment", "extra"];
+
+/// Fields that are shortened in a body that would be too large without its texts: titles, and questions and options of polls.
+const TITLE_FIELDS: [&str; 3] = ["title", "question", "text"];
+
+/// Lengths of shortened fields in characters. The first length applies with which the body fits.
+const SHORT_LENGTHS: [usize; 3] = [1000, 100, 10];
 
 /// Returns the schema of the body of a topic's events.
 pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerator) -> Schema {
@@ -103,8 +109,8 @@ impl Event {
     }
 }
 
-/// Serializes the body. If the body is too large, its [texts](TEXT_FIELDS) are null. If it is too large nevertheless, it
-/// contains no data.
+/// Serializes the body. If the body is too large, its [texts](TEXT_FIELDS) are null. If it is too large nevertheless, its
+/// [titles](TITLE_FIELDS) are shortened. If no length suffices, it contains no data.
 pub(super) fn serialize(
     meta: &EventMeta,
     topic: &Topic,
@@ -113,8 +119,14 @@ pub(super) fn serialize(
 ) -> String {
     let without_texts = || {
         let mut data = serde_json::to_value(data).ok()?;
-        remove_texts(&mut data);
-        try_serialize(meta, topic, example, Some(true), &data)
+        edit_fields(&mut data, &TEXT_FIELDS, &|text: &mut Value| *text = Value::Null);
+        let body = try_serialize(meta, topic, example, Some(true), &data);
+        body.or_else(|| {
+            SHORT_LENGTHS.iter().find_map(|length| {
+                edit_fields(&mut data, &TITLE_FIELDS, &|title: &mut Value| shorten(title, *length));
+                try_serialize(meta, topic, example, Some(true), &data)
+            })
+        })
     };
     let without_data = || try_serialize(meta, topic, example, Some(true), &Map::new());
     let body = try_serialize(meta, topic, example, None, data)
@@ -148,20 +160,29 @@ fn try_serialize(
     body.filter(|body| body.len() <= Event::MAX_STORED_LEN)
 }
 
-/// Sets the [texts](TEXT_FIELDS) of all objects to null.
-fn remove_texts(value: &mut Value) {
+/// Edits the fields of all objects that have one of these names.
+fn edit_fields(value: &mut Value, names: &[&str], edit: &impl Fn(&mut Value)) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                if TEXT_FIELDS.contains(&name.as_str()) {
-                    *value = Value::Null;
+                if names.contains(&name.as_str()) {
+                    edit(value);
                 } else {
-                    remove_texts(value);
+                    edit_fields(value, names, edit);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(remove_texts),
+        Value::Array(items) => items.iter_mut().for_each(|item| edit_fields(item, names, edit)),
         _ => {}
+    }
+}
+
+/// Shortens a string to at most `length` characters.
+fn shorten(value: &mut Value, length: usize) {
+    if let Value::String(text) = value
+        && let Some((end, _)) = text.char_indices().nth(length)
+    {
+        text.truncate(end);
     }
 }
 
@@ -266,6 +287,31 @@ mod tests {
         let no_calendar_date = serialize(&Timestamp::from_millis(i64::MAX));
         let body: Value = serde_json::from_str(&no_calendar_date).unwrap();
         assert_eq!(body["data"], json!({}), "a time that cannot be serialized");
+    }
+
+    #[test]
+    fn titles_are_shortened_if_a_body_without_texts_is_too_large() {
+        let thread = |title: &str, body: Value| {
+            let post = json!({ "postId": "40", "body": body });
+            json!({ "post": post, "thread": { "threadId": "7", "title": title } })
+        };
+        let poll = |options: usize, text: &str| {
+            let option = |id| json!({ "optionId": format!("{id}"), "text": text, "votes": 0 });
+            let options: Vec<_> = (0..options).map(option).collect();
+            json!({ "poll": { "question": "Tea?", "options": options } })
+        };
+        let quotes = "\"".repeat(400_000);
+        for (data, expected) in [
+            (thread(&quotes, json!("short")), thread(&quotes[..1000], Value::Null)),
+            (poll(1000, &"\u{e9}".repeat(300)), poll(1000, &"\u{e9}".repeat(100))),
+            (poll(2000, &"\u{1f600}".repeat(300)), poll(2000, &"\u{1f600}".repeat(10))),
+            (poll(9000, &"x".repeat(300)), json!({})),
+        ] {
+            let text = serialize(&data);
+            assert!(text.len() <= Event::MAX_STORED_LEN);
+            let body: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&body["data"], &body["truncated"]), (&expected, &json!(true)));
+        }
     }
 
     #[test]
