@@ -407,7 +407,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ) -> BackendResult<Option<DeliveryId>>;
 
     /// Queues a finished delivery (delivered, dead, gone or withheld) again and resets its number of attempts, or makes a
-    /// retrying delivery due at once. The stored attempts stay.
+    /// retrying delivery due at once. The stored attempts stay. An attempt whose lease has expired, and that no worker has
+    /// counted as failed, is not counted: the next claim does not report it.
     ///
     /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist. A lease that was
     /// taken more than 60 s ahead was written by a clock that was ahead, and counts as expired.

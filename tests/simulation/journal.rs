@@ -533,6 +533,7 @@ impl Journal {
                 delivery.attempts = 0;
             }
             delivery.due_at = Some(now);
+            delivery.is_begun = false;
         });
     }
 

@@ -46,6 +46,29 @@ store_rules! {
         fixture.expect_nothing_due(6).await
     }
 
+    /// A retrying delivery whose lease expired during an attempt is sent again. The lost attempt is not counted, also if another
+    /// worker has released the delivery.
+    async fn a_retry_after_an_expired_lease_is_sent(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 5, Some(0)), 0).await?;
+        for (expired_at, is_released) in [(LEASE, false), (3 * LEASE, true)] {
+            let lost = fixture.claim_one(expired_at - LEASE).await?;
+            check!(fixture.begin_sending(&lost, expired_at - LEASE).await?)?;
+            fixture.expect_retry(&id, expired_at - 1, false).await?;
+            if is_released {
+                let reported = fixture.claim_one(expired_at).await?;
+                check!(reported.previous_lease_expired)?;
+                fixture.webhooks.deliveries.release(&[reported], Duration::ZERO, instant(expired_at)).await?;
+            }
+            fixture.expect_retry(&id, expired_at, true).await?;
+            let again = fixture.claim_one(expired_at).await?;
+            check_eq!((again.delivery.progress.attempts, again.previous_lease_expired), (5, false))?;
+        }
+        Ok(())
+    }
+
     /// A retrying delivery becomes due although a clock that was ahead leased it.
     async fn a_lease_of_a_clock_that_was_ahead_does_not_prevent_a_retry(fixture: &StoreFixture) -> TestResult {
         const AHEAD: i64 = 7_200_000;
