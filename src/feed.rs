@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::environment::Environment;
 use crate::host::{BoardError, BoardResult, MemberCaller, OrInternal};
-use crate::model::{EventId, Expected, PageLimit, Timestamp, remove_examples};
+use crate::model::{EventId, Expected, PageForm, PageLimit, Timestamp, remove_examples};
 use crate::operation::{
     ApiResponse, ApiResult, Decode, DecodeContext, ExtraTypes, InputSchema, InputValue, Operation,
     Render, RenderContext, Tag, deserialize,
@@ -119,16 +119,14 @@ struct FeedParams {
 
 struct FeedQuery {
     params: FeedParams,
-    /// Largest size of the bodies of a page, in bytes.
-    max_bytes: u64,
+    form: PageForm,
 }
 
 impl Decode for FeedQuery {
     const IS_LIST: bool = true;
 
     fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
-        let max_bytes = context.page_form.max_bytes() as u64;
-        Ok(Self { params: deserialize(value)?, max_bytes })
+        Ok(Self { params: deserialize(value)?, form: context.page_form })
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
@@ -226,7 +224,8 @@ impl Render for EventPage {
 
 impl EventFeed {
     async fn page(&self, reader: &MemberCaller, query: FeedQuery) -> BoardResult<EventPage> {
-        let FeedParams { after, since, topics, limit } = query.params;
+        let FeedQuery { params, form } = query;
+        let FeedParams { after, since, topics, limit } = params;
         let topics = self.parse_topics(topics.as_deref())?;
         let may_see = |entry: &FeedEntry| {
             let forums = reader.access().visible_forums();
@@ -249,31 +248,39 @@ impl EventFeed {
         };
         let read = self.store.read(start, reader.user_id(), MAX_READ).await?;
         let passed = read.entries.last().map(|entry| entry.id.clone());
+        let max_bytes = form.max_bytes();
         let mut chosen: Vec<FeedEntry> = Vec::new();
         let mut size = 0;
         let mut is_full = false;
         let is_listed = |entry: &FeedEntry| topics.contains(&entry.topic) && may_see(entry);
         for entry in read.entries.into_iter().filter(is_listed) {
             size += entry.size;
-            is_full = chosen.len() == limit.get() || !chosen.is_empty() && size > query.max_bytes;
+            is_full = chosen.len() == limit.get() || !chosen.is_empty() && size > max_bytes as u64;
             if is_full {
                 break;
             }
             chosen.push(entry);
         }
-        let last_chosen = chosen.last().filter(|_| is_full).map(|entry| entry.id.clone());
         let ids: Vec<_> = chosen.iter().map(|entry| entry.id.clone()).collect();
         let mut bodies = self.store.bodies(&ids).await?;
         let mut items = Vec::with_capacity(chosen.len());
+        let mut items_size = 0;
+        let mut last_chosen = None;
         for FeedEntry { id, topic, .. } in chosen {
             // The erasure of a member can remove an event meanwhile.
-            let Some(body) = bodies.remove(&id) else {
-                continue;
-            };
-            if concerns(&topic, &body, reader.user_id()) {
+            let body = bodies.remove(&id);
+            if let Some(body) = body.filter(|body| concerns(&topic, body, reader.user_id())) {
+                items_size += form.stored_json_size(&body);
+                // A tool escapes the bodies, so that they can exceed the size although the stored ones do not.
+                if !items.is_empty() && items_size > max_bytes {
+                    is_full = true;
+                    break;
+                }
                 items.push(RawValue::from_string(body).or_internal()?);
             }
+            last_chosen = Some(id);
         }
+        let last_chosen = last_chosen.filter(|_| is_full);
         // The position of a client that sees few events would expire, although the client has missed none.
         let passed = passed.filter(|_| is_old && items.is_empty());
         Ok(EventPage { items, next: last_chosen.or(read.next).or(passed) })

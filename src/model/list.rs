@@ -49,6 +49,17 @@ impl PageForm {
             Self::ToolResult => 256 * 1024,
         }
     }
+
+    /// Returns the size of an item that is written as it is stored, in bytes. For a tool, that in the string that contains the
+    /// JSON of the page.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn stored_json_size(self, json: &str) -> usize {
+        match self {
+            Self::Body => json.len(),
+            #[cfg(feature = "mcp")]
+            Self::ToolResult => json_size::string_size(json),
+        }
+    }
 }
 
 impl<F: Default> Default for List<F> {

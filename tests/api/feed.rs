@@ -8,6 +8,7 @@ use forum_api::store::{FanOut, WebhookStores};
 use forum_api::test_util::stores_in_memory;
 use forum_api::webhook::Event;
 
+use crate::mcp::Agent;
 use crate::support::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -191,6 +192,28 @@ async fn a_page_ends_before_its_bodies_exceed_512_kib() {
         let (items, next) = feed.page(&alice, &query).await;
         assert_eq!((items.len(), next.is_some()), (count, count == 2));
         query = format!("?after={}", items.last().unwrap());
+    }
+}
+
+/// The result of a tool escapes the backslashes of a body a second time.
+#[tokio::test]
+async fn a_page_of_a_tool_ends_before_its_bodies_exceed_256_kib_as_they_are_sent() {
+    let feed = Feed::new();
+    let alice = feed.server.token("alice").await;
+    let agent = Agent::new(&feed.server, Some(&alice));
+    for _ in 0..3 {
+        feed.insert(Topic::POST_CREATED, None, json!("\\".repeat(50_000))).await;
+    }
+    let mut arguments = json!({ "since": "2026-01-01T00:00:00Z" });
+    for has_next in [true, true, false] {
+        let response = agent.call("listEvents", arguments).await;
+        let result = &response.json()["result"];
+        assert!(result["content"][0]["text"].to_string().len() <= 256 * 1024);
+        let page = &result["structuredContent"];
+        let item = &page["items"][0]["event"];
+        assert_eq!(page["items"].as_array().unwrap().len(), 1);
+        assert_eq!(page["next"], if has_next { item.clone() } else { Value::Null });
+        arguments = json!({ "after": item });
     }
 }
 

@@ -21,14 +21,14 @@ use crate::support::*;
 const MODERN: &str = "2026-07-28";
 
 /// An MCP client.
-struct Agent {
+pub(crate) struct Agent {
     server: McpServer,
     document: Value,
     token: Option<String>,
 }
 
 impl Agent {
-    fn new(server: &Server, token: Option<&str>) -> Self {
+    pub(crate) fn new(server: &Server, token: Option<&str>) -> Self {
         Self {
             server: McpServer::new(&server.api).unwrap(),
             document: server.api.openapi(),
@@ -66,7 +66,7 @@ impl Agent {
         self.post(&message.to_string()).await
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> TestResponse {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> TestResponse {
         let params = json!({ "name": name, "arguments": arguments });
         self.request("tools/call", params).await
     }
