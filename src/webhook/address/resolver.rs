@@ -1,9 +1,10 @@
 //! Name resolution: the trait, and the system's resolver on the blocking thread pool.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, watch};
@@ -30,10 +31,18 @@ impl_for_pointers!(Resolver {
 /// the host's own blocking work, such as hashing passwords.
 const THREADS: usize = 64;
 
-static LOOKUPS: LazyLock<Arc<Lookups>> = LazyLock::new(|| Arc::new(Lookups::new(THREADS)));
+/// Duration from which on a look-up is slow.
+const SLOW_AFTER: Duration = Duration::from_secs(1);
+
+/// Largest number of names that count as slow.
+const MAX_SLOW_NAMES: usize = 10_000;
+
+static LOOKUPS: LazyLock<Arc<Lookups>> =
+    LazyLock::new(|| Arc::new(Lookups::new(THREADS, SLOW_AFTER)));
 
 /// The system's resolver. It needs a tokio runtime, and all instances together use at most 64 threads of its blocking pool.
-/// Concurrent calls for one name share one look-up. Results are not cached.
+/// Names whose last look-up took a second or longer, for example because no name server responds, use at most half of the
+/// threads. Concurrent calls for one name share one look-up. Results are not cached.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -56,16 +65,27 @@ type ResultReceiver = watch::Receiver<Option<SharedResult>>;
 /// Look-ups in progress. Callers that resolve the same name share one look-up.
 ///
 /// A look-up cannot be cancelled: it occupies its thread until the system's resolver returns, even if all callers have
-/// stopped waiting. Because callers share look-ups, a name whose servers do not respond occupies only one thread.
+/// stopped waiting. Because callers share look-ups, a name whose servers do not respond occupies only one thread. All names
+/// whose last look-up was slow together occupy at most half of the threads, so that they do not delay other names.
 struct Lookups {
     running: Mutex<HashMap<String, ResultReceiver>>,
     threads: Arc<Semaphore>,
+    slow_threads: Arc<Semaphore>,
+    /// Names whose last look-up was slow.
+    slow_names: Mutex<HashSet<String>>,
+    slow_after: Duration,
 }
 
 impl Lookups {
-    /// Limits concurrent look-ups to `threads`.
-    fn new(threads: usize) -> Self {
-        Self { running: Mutex::default(), threads: Arc::new(Semaphore::new(threads)) }
+    /// Limits concurrent look-ups to `threads`. A look-up of at least `slow_after` is slow.
+    fn new(threads: usize, slow_after: Duration) -> Self {
+        Self {
+            running: Mutex::default(),
+            threads: Arc::new(Semaphore::new(threads)),
+            slow_threads: Arc::new(Semaphore::new(threads.div_ceil(2))),
+            slow_names: Mutex::default(),
+            slow_after,
+        }
     }
 
     /// Resolves a name with `look_up`, or waits for the look-up of this name that is in progress.
@@ -98,19 +118,36 @@ impl Lookups {
         let lookups = Arc::clone(self);
         let name = name.to_owned();
         tokio::spawn(async move {
+            let is_slow = lock(&lookups.slow_names).contains(&name);
+            let slow_permit = if is_slow {
+                Some(Arc::clone(&lookups.slow_threads).acquire_owned().await)
+            } else {
+                None
+            };
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
             _ = spawn_blocking(move || {
+                let began = Instant::now();
                 let result = look_up(&name).map_err(|error| {
                     tracing::debug!(name, %error, "look-up failed");
                     error.kind()
                 });
+                lookups.record_duration(&name, began.elapsed());
                 lock(&lookups.running).remove(&name);
                 sender.send_replace(Some(result));
-                drop(permit);
+                drop((permit, slow_permit));
             })
             .await;
         });
         receiver
+    }
+
+    fn record_duration(&self, name: &str, duration: Duration) {
+        let mut slow_names = lock(&self.slow_names);
+        if duration < self.slow_after {
+            slow_names.remove(name);
+        } else if slow_names.len() < MAX_SLOW_NAMES {
+            slow_names.insert(name.to_owned());
+        }
     }
 }
 
@@ -120,6 +157,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
 
     use tokio::task::{JoinHandle, yield_now};
 
@@ -149,7 +187,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn concurrent_look_ups_are_limited_to_the_number_of_threads() {
-        let lookups = Arc::new(Lookups::new(2));
+        let lookups = Arc::new(Lookups::new(2, Duration::MAX));
         let (report, started) = channel();
         let (end_a, a) = start(&lookups, "a", &report);
         assert_eq!(started.recv().unwrap(), "a");
@@ -173,9 +211,37 @@ mod tests {
         assert!(lock(&lookups.running).is_empty());
     }
 
+    /// All look-ups count as slow.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn slow_names_occupy_at_most_half_of_the_threads() {
+        let lookups = Arc::new(Lookups::new(2, Duration::ZERO));
+        let (report, started) = channel();
+        for name in ["a", "b"] {
+            let (end, resolved) = start(&lookups, name, &report);
+            assert_eq!(started.recv().unwrap(), name);
+            end.send(()).unwrap();
+            assert_eq!(resolved.await.unwrap().unwrap(), [ADDRESS]);
+        }
+        let (end_a, a) = start(&lookups, "a", &report);
+        assert_eq!(started.recv().unwrap(), "a");
+        let (end_b, b) = start(&lookups, "b", &report);
+        while lock(&lookups.running).len() < 2 {
+            yield_now().await;
+        }
+        let (end_c, c) = start(&lookups, "c", &report);
+        assert_eq!(started.recv().unwrap(), "c");
+        end_a.send(()).unwrap();
+        assert_eq!(started.recv().unwrap(), "b");
+        for (end, resolved) in [(end_b, b), (end_c, c)] {
+            end.send(()).unwrap();
+            assert_eq!(resolved.await.unwrap().unwrap(), [ADDRESS]);
+        }
+        assert_eq!(a.await.unwrap().unwrap(), [ADDRESS]);
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn concurrent_callers_of_one_name_share_a_look_up() {
-        let lookups = Arc::new(Lookups::new(8));
+        let lookups = Arc::new(Lookups::new(8, Duration::MAX));
         let (report, started) = channel();
         let (end, first) = start(&lookups, "a", &report);
         started.recv().unwrap();
