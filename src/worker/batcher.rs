@@ -163,12 +163,25 @@ async fn settle(context: Arc<WorkerContext>, batch: Batch<Settlement, bool>) {
 }
 
 async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submission<Settlement, bool>) {
-    let deliveries = &context.stores.deliveries;
-    let one = std::slice::from_ref(&one);
-    let settled = context.retry_with_backoff(|| deliveries.settle(one, context.now())).await;
-    if let Some(settled) = settled {
-        sender.send(!settled.is_empty()).unwrap_or_default();
+    let settled = context.retry_with_backoff(|| settle_again(&context, &one)).await;
+    if let Some(is_settled) = settled {
+        sender.send(is_settled).unwrap_or_default();
     }
+}
+
+/// Settles an item. Returns `true` if this call or an earlier one recorded the result: a call that failed can have recorded
+/// it, and has then ended the lease.
+async fn settle_again(context: &WorkerContext, one: &Settlement) -> BackendResult<bool> {
+    let deliveries = &context.stores.deliveries;
+    let settled = deliveries.settle(std::slice::from_ref(one), context.now()).await?;
+    if !settled.is_empty() {
+        return Ok(true);
+    }
+    let found = deliveries.find(&one.delivery_id).await?;
+    Ok(found.is_some_and(|(delivery, attempts)| match &one.attempt {
+        Some(attempt) => attempts.contains(attempt),
+        None => delivery.progress.state == one.progress.state,
+    }))
 }
 
 #[cfg(test)]

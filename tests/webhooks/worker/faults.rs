@@ -8,6 +8,7 @@ use forum_api::store::Settlement;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
 use forum_api::webhook::TransportError;
+use forum_test_support::thread_log;
 
 use super::fixture::{WorkerFixture, seconds};
 use super::transport::Reply::Status;
@@ -104,6 +105,28 @@ fn an_attempt_whose_start_is_not_recorded_is_repeated_before_its_lease_ends() {
         fixture.advance(seconds(30));
         assert_eq!(fixture.progress(), (Delivered, 1));
         assert_eq!(fixture.sent().len(), 1);
+    }
+}
+
+#[test]
+fn a_result_whose_call_failed_after_recording_it_is_logged() {
+    for (replies, state) in [([Status(204)], Delivered), ([Status(500)], Retrying)] {
+        thread_log::record();
+        let fixture = WorkerFixture::with_replies(replies);
+        let has_failed = AtomicBool::new(false);
+        fixture.calls.on_call(move |method, _| {
+            if method == "deliveries.settle" && !has_failed.swap(true, Ordering::SeqCst) {
+                Intervention::LoseResult
+            } else {
+                Intervention::Proceed
+            }
+        });
+        fixture.start();
+        assert_eq!(fixture.progress(), (state, 1));
+        assert_eq!(fixture.take_counts()["deliveries.settle"], 2);
+        let log = thread_log::take();
+        let completed = log.matches("delivery attempt completed").count();
+        assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
     }
 }
 
