@@ -81,6 +81,7 @@ def run(page: Page, server: Server) -> None:
     own_thread(page)
     people(page, server)
     unread(page, server)
+    late_tokens(page, server)
     names(page)
     directions(page, server)
     shown = calls(page)
@@ -462,10 +463,7 @@ def people(page: Page, server: Server) -> None:
 
 def unread(page: Page, server: Server) -> None:
     """The number of unread messages is that after a message was opened."""
-    issued = server.command(
-        "token", "issue", "--owner", "bob", "--scopes", "all", "--password-stdin", given=server.password + "\n"
-    )
-    headers = {"authorization": f"Bearer {issued['token']}", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {issue(server, 'bob')}", "content-type": "application/json"}
     alice = json.loads(server.me(server.token).text)["owner"]["userId"]
     for subject in ("First", "Second"):
         message = {"to": [alice], "subject": subject, "body": "Hello"}
@@ -479,6 +477,34 @@ def unread(page: Page, server: Server) -> None:
     page.get_by_role("link", name="Second", exact=True).click()
     expect(page.get_by_role("heading", name="Second")).to_be_visible()
     expect(link).to_have_text(f"Messages ({number - 1})")
+
+
+def late_tokens(page: Page, server: Server) -> None:
+    """The token that was entered last stays, also if the response for an earlier one arrives later."""
+    alice, bob = issue(server, "alice"), issue(server, "bob")
+    owner = page.locator("#who")
+    checks = page.locator("#calls li", has_text="getMe")
+    show(page, "/#/threads/16")
+    waiting = held(page, "**/me")
+    page.reload()
+    enter(page, bob)
+    expect(owner).to_have_text(re.compile("^bob"))
+    expect(checks).to_have_count(1)
+    waiting.pop().continue_()
+    expect(checks).to_have_count(2)
+    expect(owner).to_have_text(re.compile("^bob"))
+    assert page.evaluate("sessionStorage.token") == bob
+    page.get_by_role("button", name="Remove token").click()
+    expect(status(page)).to_have_text("The token was removed from this tab.")
+    waiting = held(page, "**/me")
+    enter(page, bob)
+    enter(page, alice)
+    expect(status(page)).to_have_text(re.compile("^alice"))
+    expect(checks).to_have_count(3)
+    waiting.pop().continue_()
+    expect(checks).to_have_count(4)
+    expect(owner).to_have_text(re.compile("^alice"))
+    assert page.evaluate("sessionStorage.token") == alice
 
 
 def names(page: Page) -> None:
@@ -665,6 +691,21 @@ def show(page: Page, address: str) -> None:
 def enter(page: Page, token: str) -> None:
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Use token").click()
+
+
+def issue(server: Server, owner: str, scopes: str = "all") -> str:
+    """Issues a token."""
+    issued = server.command(
+        "token", "issue", "--owner", owner, "--scopes", scopes, "--password-stdin", given=server.password + "\n"
+    )
+    return str(issued["token"])
+
+
+def held(page: Page, path: str) -> list[Route]:
+    """Returns a list of the next request for a path, which has no response before it is continued."""
+    waiting: list[Route] = []
+    page.route(path, lambda route: waiting.append(route), times=1)
+    return waiting
 
 
 def posted(page: Page, text: str) -> None:

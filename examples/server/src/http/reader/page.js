@@ -4,6 +4,8 @@
 let token = sessionStorage.getItem("token") ?? ""
 let me = null  // The caller of the token.
 let identity = null  // The request for the caller.
+let checks = 0  // The number of the check of a token that began last.
+let kept = 0  // The number of the check whose token is kept.
 let latest = 0
 let news = null  // The message of the view that opens next.
 let entered = null  // The field that the member has entered or changed since the next view began to load.
@@ -125,13 +127,18 @@ async function identify() {
   if (token && !me) await (identity ??= use(token).finally(() => (identity = null)))
 }
 
-/// Checks a token with `GET /me` and keeps it in this tab if it is valid. A token without the scope of this request is valid.
+/// Checks a token with `GET /me` and keeps it in this tab if it is valid, unless a token that was entered later is kept. A
+/// token without the scope of this request is valid. Returns whether the token is kept.
 async function use(candidate) {
+  const check = ++checks
   const caller = await call("getMe", "/me", undefined, candidate).catch((error) => {
     if (error.code === "missing_scope") return { owner: { username: "A token" } }
     throw error
   })
+  if (check < kept) return false
+  kept = check
   keepToken(candidate, caller)
+  return true
 }
 
 /// Sets the token and its caller.
@@ -191,8 +198,8 @@ $("#search").addEventListener("submit", (event) => {
 $("#access").addEventListener("submit", async (event) => {
   event.preventDefault()
   try {
-    await use($("#token").value.trim())
-    await show({ message: $("#who").textContent.replace(" Remove token", ""), focus: "#who button" })
+    const isKept = await use($("#token").value.trim())
+    if (isKept) await show({ message: $("#who").textContent.replace(" Remove token", ""), focus: "#who button" })
   } catch (error) {
     refuse(error.status === 401 ? "This token is not valid." : error.message)
     $("#token").focus()
