@@ -19,6 +19,7 @@ CALL = re.compile(
 )
 
 RUNNING = {"error": {"code": "conflict", "message": "Still running.", "requestId": "1"}}
+REVOKED = {"error": {"code": "unauthorized", "message": "Unknown token.", "requestId": "1"}}
 MARKUP = "# Not a title\n\n> quoted\n\n- item\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nCrème brûlée"
 REPLIES = 22
 
@@ -82,6 +83,7 @@ def run(page: Page, server: Server) -> None:
     people(page, server)
     unread(page, server)
     late_tokens(page, server)
+    removed_tokens(page, server)
     names(page)
     directions(page, server)
     shown = calls(page)
@@ -507,6 +509,52 @@ def late_tokens(page: Page, server: Server) -> None:
     assert page.evaluate("sessionStorage.token") == alice
 
 
+def removed_tokens(page: Page, server: Server) -> None:
+    """A response to a removed token changes nothing for the owner of the next one."""
+    bob, mod = issue(server, "bob"), issue(server, "mod")
+    headers = {"authorization": f"Bearer {mod}", "content-type": "application/json"}
+    thread = {"target": "thread", "targetId": "16"}
+    changes, forums, lists = (
+        page.locator("#calls li", has_text=text) for text in ("POST /api/v1/subscriptions", "listForums", "listSubscriptions")
+    )
+    subscribe = page.get_by_role("button", name="Subscribe", exact=True)
+    for number, (code, answer) in enumerate([(401, REVOKED), (201, thread)], start=1):
+        replace_token(page, mod)
+        waiting = held(page, "**/subscriptions")
+        subscribe.click()
+        replace_token(page, bob)
+        expect(subscribe).to_be_visible()
+        waiting.pop().fulfill(status=code, json=answer)
+        expect(changes).to_have_count(number)
+        expect(page.locator("#who")).to_have_text(re.compile("^bob"))
+    show(page, "/#/forums/1")
+    expect(page.get_by_role("heading", name="Announcements")).to_be_visible()
+    show(page, "/#/threads/16")
+    expect(subscribe).to_be_visible()
+    subscribed = server.ask("POST", f"{server.api}/subscriptions", headers, json.dumps(thread))
+    assert subscribed.status == 201, subscribed.text
+    replace_token(page, mod)
+    expect(page.get_by_role("button", name="Unsubscribe")).to_be_visible()
+    waiting = held(page, LATE, times=3)
+    page.reload()
+    expect(page.locator(".item").first).to_be_visible()
+    page.get_by_role("button", name="Remove token").click()
+    expect(page.get_by_role("navigation", name="Breadcrumb").get_by_role("link")).to_have_text(["Forums", "General"])
+    enter(page, bob)
+    expect(subscribe).to_be_visible()
+    expect(forums).to_have_count(2)
+    for route in waiting:
+        route.continue_()
+    expect(forums).to_have_count(3)
+    expect(lists).to_have_count(2)
+    show(page, "/#/forums/1")
+    expect(page.get_by_role("heading", name="Announcements")).to_be_visible()
+    expect(page.get_by_text("Start a thread")).to_have_count(0)
+    show(page, "/#/threads/16")
+    expect(subscribe).to_be_visible()
+    replace_token(page, issue(server, "alice"))
+
+
 def names(page: Page) -> None:
     """A title has the name of the board. The words of a search are those of the results. Unknown members are not found."""
     page.get_by_label("Search").fill("tea")
@@ -701,10 +749,18 @@ def issue(server: Server, owner: str, scopes: str = "all") -> str:
     return str(issued["token"])
 
 
-def held(page: Page, path: str) -> list[Route]:
-    """Returns a list of the next request for a path, which has no response before it is continued."""
+def replace_token(page: Page, token: str) -> None:
+    """Removes the token, enters another one, and waits for its view."""
+    page.get_by_role("button", name="Remove token").click()
+    expect(status(page)).to_have_text("The token was removed from this tab.")
+    enter(page, token)
+    expect(status(page)).to_have_text(re.compile(r" · \d+ scopes"))
+
+
+def held(page: Page, path: str | re.Pattern[str], times: int = 1) -> list[Route]:
+    """Returns a list of the next requests for a path, which have no response before they are continued or fulfilled."""
     waiting: list[Route] = []
-    page.route(path, lambda route: waiting.append(route), times=1)
+    page.route(path, lambda route: waiting.append(route), times=times)
     return waiting
 
 

@@ -32,6 +32,7 @@ function form(label, fields, send, draft) {
     problem.textContent = ""
     mark(null)
     announce("")
+    const used = token
     sending.add(draft)
     try {
       const then = await send(new FormData(created))
@@ -42,7 +43,7 @@ function form(label, fields, send, draft) {
       if (created.isConnected) await then?.((target) => isElsewhere || target.focus())
       else announce("Sent")
     } catch (error) {
-      if (error.status === 401 && token) return await forget("The token is no longer valid. What you wrote is kept in this tab.")
+      if (error.status === 401 && token && used === token) return await forget("The token is no longer valid. What you wrote is kept in this tab.")
       const names = new Set([...created.elements].filter((field) => field.type !== "hidden" && field.name).map((field) => field.name))
       mark(/\w+(?=[[\]\d]*$)/.exec(error.field)?.[0])
       problem.textContent = names.size > 1 ? error.message : error.message.replace(/^\w+: /, "")

@@ -4,8 +4,11 @@
 let forums = []  // The forums that the caller can see.
 let followed = null  // The targets of the caller's newest subscriptions.
 
+/// Loads the forums. Ignores a response that arrives after the token has changed.
 async function loadForums() {
-  ({ items: forums } = await call("listForums", "/forums"))
+  const used = token
+  const { items } = await call("listForums", "/forums")
+  if (used === token) forums = items
 }
 
 /// Renders the forums below a forum.
@@ -91,16 +94,18 @@ function guestNote() {
   return !me && facts(element("span", {}, howToGetToken(), " to write, vote and subscribe."))
 }
 
-/// Renders a button that subscribes to a target, or ends the subscription.
+/// Renders a button that subscribes to a target, or ends the subscription. Ignores a response that arrives after the token
+/// has changed.
 function subscription(target, targetId) {
   if (!may("subscriptions:write") || !me.scopes?.includes("subscriptions:read")) return null
+  const used = token
   const change = () => {
     const isFollowed = followed.has(`${target} ${targetId}`)
     const label = isFollowed ? "Unsubscribe" : "Subscribe"
     const created = form(label, [], async () => {
       if (isFollowed) await call("unsubscribe", encoded`/subscriptions/${target}/${targetId}`)
       else await call("subscribe", "/subscriptions", { target, targetId })
-      followed[isFollowed ? "delete" : "add"](`${target} ${targetId}`)
+      if (used === token) followed[isFollowed ? "delete" : "add"](`${target} ${targetId}`)
       return (focus) => {
         const changed = change()
         created.replaceWith(changed)
@@ -113,7 +118,7 @@ function subscription(target, targetId) {
   }
   if (followed) return change()
   const loaded = call("listSubscriptions", "/subscriptions?limit=100").then(({ items }) => {
-    followed = new Set(items.map((one) => `${one.target} ${one.targetId}`))
+    if (used === token) followed = new Set(items.map((one) => `${one.target} ${one.targetId}`))
   })
-  return later(loaded, change, unloaded(element("span", { class: "subscription" }, element("button", {}, "Subscribe"))))
+  return later(loaded, () => followed && change(), unloaded(element("span", { class: "subscription" }, element("button", {}, "Subscribe"))))
 }
