@@ -82,6 +82,7 @@ def run(page: Page, server: Server) -> None:
     own_thread(page)
     people(page, server)
     unread(page, server)
+    erased(page, server)
     late_tokens(page, server)
     removed_tokens(page, server)
     names(page)
@@ -238,6 +239,7 @@ def drafts(page: Page, server: Server) -> None:
     expect(area).to_have_value("A draft")
     page.get_by_role("button", name="Subscribe").click()
     expect(status(page)).to_have_text("Subscribed")
+    expect(status(page)).not_to_have_class(re.compile("visually-hidden"))
     expect(area).to_have_value("A draft")
     page.get_by_role("button", name="Unsubscribe").click()
     expect(status(page)).to_have_text("Unsubscribed")
@@ -479,6 +481,19 @@ def unread(page: Page, server: Server) -> None:
     page.get_by_role("link", name="Second", exact=True).click()
     expect(page.get_by_role("heading", name="Second")).to_be_visible()
     expect(link).to_have_text(f"Messages ({number - 1})")
+
+
+def erased(page: Page, server: Server) -> None:
+    """A post of an erased member is shown without a link to a profile."""
+    server.command("member", "add", "dora", "--groups", "members")
+    headers = {"authorization": f"Bearer {issue(server, 'dora', 'posts:write')}", "content-type": "application/json"}
+    created = server.ask("POST", f"{server.api}/threads/16/posts", headers, json.dumps({"body": "A cup of mine"}))
+    assert created.status == 201, created.text
+    server.command("member", "erase", "dora", "--yes")
+    show(page, f"/#/threads/16/posts/{json.loads(created.text)['postId']}")
+    author = page.locator(".item", has_text="A cup of mine").locator("strong")
+    expect(author).to_have_text("a former member")
+    expect(author.get_by_role("link")).to_have_count(0)
 
 
 def late_tokens(page: Page, server: Server) -> None:
