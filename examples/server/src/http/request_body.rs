@@ -120,7 +120,7 @@ mod tests {
     use http_body_util::{Empty, StreamBody};
     use hyper::server::conn::http1;
     use hyper::service::service_fn;
-    use hyper::{Request, Response};
+    use hyper::{HeaderMap, Request, Response};
     use hyper_util::rt::TokioIo;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
     use tokio::time::Instant;
@@ -143,6 +143,15 @@ mod tests {
             assert_eq!(is_read, expected, "{parts:?}, {max_len} bytes, {max_parts} parts");
             assert!(!is_read || text == parts.concat().as_bytes());
         }
+    }
+
+    #[tokio::test]
+    async fn trailers_are_a_part_without_bytes() {
+        let frames = [Frame::data(Bytes::from("a")), Frame::trailers(HeaderMap::new())];
+        let body = StreamBody::new(futures_util::stream::iter(frames.map(Ok::<_, Infallible>)));
+        let mut text = Vec::new();
+        assert!(read_body(body, 1, 2, |part| text.extend(part)).await);
+        assert_eq!(text, b"a");
     }
 
     #[tokio::test(start_paused = true)]

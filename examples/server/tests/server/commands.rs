@@ -58,6 +58,8 @@ fn a_failed_deletion_says_what_it_did_and_the_next_one_undoes_both() {
     let repeated = directory.run(&ban, "").stdout;
     assert!(repeated.contains("already banned. Deleted 3 posts."), "{repeated}");
     assert!(repeated.ends_with(" This also restores what earlier, unfinished runs deleted.\n"));
+    // The command counts the posts of the other authors of the deleted threads: no server runs.
+    assert_eq!(directory.query("SELECT CAST(thread_id AS TEXT) FROM thread_recount"), [""; 0]);
     let log = directory.run(&["audit", "list", "--action", "post.deleted", "--json"], "").json();
     let details = [0, 1].map(|entry| log[entry]["details"].as_str().unwrap());
     assert_eq!(details, ["by alice"; 2]);

@@ -257,6 +257,18 @@ fn a_response_that_ends_the_connection_announces_it() {
 }
 
 #[test]
+fn a_response_to_an_invalid_body_announces_the_end_of_the_connection() {
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    for head in refused_heads(&server) {
+        for chunk in ["-1\r\n", "1\r\n{x\r\n"] {
+            let request = format!("{head}transfer-encoding: chunked\r\n\r\n{chunk}");
+            let response = read_to_end(begin(&server, &request));
+            assert!(is_last(&response), "{request}{response}");
+        }
+    }
+}
+
+#[test]
 fn a_request_of_http_1_1_needs_exactly_one_host_header() {
     let server = Server::new(&["--guest-budget", "10"]);
     for hosts in ["", "host: x\r\nhost: x\r\n"] {

@@ -197,6 +197,26 @@ fn events_of_commands_link_the_pages_of_the_server() {
     assert_eq!(thread["webUrl"], server.url("/#/threads/16"));
 }
 
+/// A worker that is not notified looks for events once a second.
+#[test]
+fn an_event_of_a_request_wakes_the_worker_of_the_server() {
+    let server = Server::new(&[ALLOW_PRIVATE]);
+    server.remove_post_limits();
+    let receiver = Receiver::new();
+    add_endpoint(&server, &receiver, "--topics post.created");
+    let token = server.token("alice");
+    let deliver = || {
+        reply(&server, &token, "Soon.");
+        let begun = Instant::now();
+        receiver.next();
+        begun.elapsed()
+    };
+    // The worker has looked for events shortly before the next reply.
+    deliver();
+    let shortest = (0..5).map(|_| deliver()).min();
+    assert!(shortest < Some(Duration::from_millis(500)), "{shortest:?}");
+}
+
 /// The request, the event and the delivery of a reply name each other.
 #[test]
 fn the_log_leads_from_a_token_to_deliveries() {
