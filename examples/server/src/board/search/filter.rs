@@ -10,9 +10,8 @@ use forum_api::model::{ForumId, SearchField, SearchFilter, SearchQuery, Timestam
 use super::index;
 use super::text_match::{TextMatch, required_terms};
 use crate::board::access::actor::Actor;
-use crate::board::access::visibility::between_commas;
 use crate::board::accounts;
-use crate::board::db::{Connection, Row, bind};
+use crate::board::db::{Connection, Row, bind, json};
 
 /// A match, ordered by score and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,16 +124,16 @@ async fn with_descendants(
     named: &[ForumId],
     visible: &BTreeSet<i64>,
 ) -> BoardResult<BTreeSet<i64>> {
-    let named_ids = named.iter().filter_map(|forum| forum.to_i64().ok());
-    let roots = between_commas(named_ids.filter(|forum| visible.contains(forum)));
+    let named_ids: BTreeSet<i64> = named.iter().filter_map(|forum| forum.to_i64().ok()).collect();
+    let roots = Vec::from_iter(&named_ids & visible);
     let find = "
         WITH RECURSIVE below (id) AS (
-            SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
+            SELECT CAST(value AS BIGINT) FROM json_each(?1)
             UNION
             SELECT forum.id FROM below JOIN forum ON forum.parent_id = below.id
         )
         SELECT id FROM below";
-    let found = connection.all(find, bind![roots], |row| row.value("id")).await?;
+    let found = connection.all(find, bind![json(&roots)?], |row| row.value("id")).await?;
     Ok(&BTreeSet::from_iter(found) & visible)
 }
 
