@@ -51,6 +51,7 @@ phrases! {
     USER_REF "a userId or @username"
     WHOLE_NUMBER "a whole number"
     WHOLE_SURROGATE_PAIRS "texts without half of a surrogate pair"
+    WITH_TOKEN "a request with a token"
 }
 
 impl Expected {

@@ -109,15 +109,16 @@ impl Call<'_> {
             since_overlap: services.environment.since_overlap,
             thread_since_overlap: services.environment.thread_since_overlap,
         };
+        let is_guest = caller.token().is_none();
         let (input, key, bytes) = match F::Input::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
                 let input = F::Input::decode(query, &decode)?;
-                (input, check_headers(head, spec)?, Bytes::new())
+                (input, check_headers(head, spec, is_guest)?, Bytes::new())
             }
             Source::Body => {
                 reject_query(head)?;
-                let key = check_headers(head, spec)?;
+                let key = check_headers(head, spec, is_guest)?;
                 value::require_json(&head.headers)?;
                 let bytes = body.read(body_limit).await.map_err(InputError::from)?;
                 let input = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
@@ -148,11 +149,18 @@ impl Call<'_> {
 
 /// Checks the headers of a request. Returns its idempotency key; `None` if it has none, or the operation does not accept
 /// one.
-fn check_headers(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> {
+fn check_headers(
+    head: &Parts,
+    spec: &OperationSpec,
+    is_guest: bool,
+) -> InputResult<Option<String>> {
     if !spec.is_read() {
         reject_conditions(&head.headers)?;
     }
-    if spec.accepts_idempotency_key() { idempotency::parse_key(&head.headers) } else { Ok(None) }
+    if !spec.accepts_idempotency_key() {
+        return Ok(None);
+    }
+    idempotency::parse_key(&head.headers, is_guest)
 }
 
 /// Rejects the conditions of HTTP on a change, which the API does not check: a client must not believe that it did.

@@ -139,6 +139,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::USER_REF.as_str(), "eine userId oder @username"),
     (Expected::WHOLE_NUMBER.as_str(), "eine ganze Zahl"),
     (Expected::WHOLE_SURROGATE_PAIRS.as_str(), "ein Inhalt ohne halbe Surrogatpaare"),
+    (Expected::WITH_TOKEN.as_str(), "eine Anfrage mit Token"),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("a text, a number, true or false", "ein Text, eine Zahl, true oder false"),
     ("exactly one", "genau einer"),

@@ -35,8 +35,8 @@ pub(crate) fn is_key(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Parses the request's key.
-pub(crate) fn parse_key(headers: &HeaderMap) -> InputResult<Option<String>> {
+/// Parses the request's key. Rejects the key of a guest: keys belong to tokens, so a repeat would run again.
+pub(crate) fn parse_key(headers: &HeaderMap, is_guest: bool) -> InputResult<Option<String>> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -44,9 +44,13 @@ pub(crate) fn parse_key(headers: &HeaderMap) -> InputResult<Option<String>> {
     if values.next().is_some() {
         return Err(InputError::new(HEADER, InputErrorKind::Repeated));
     }
-    let key = value.to_str().ok().filter(|key| is_key(key));
-    key.map(|key| Some(key.to_owned()))
-        .ok_or_else(|| InputError::expected(HEADER, Expected::IDEMPOTENCY_KEY))
+    let Some(key) = value.to_str().ok().filter(|key| is_key(key)) else {
+        return Err(InputError::expected(HEADER, Expected::IDEMPOTENCY_KEY));
+    };
+    if is_guest {
+        return Err(InputError::expected(HEADER, Expected::WITH_TOKEN));
+    }
+    Ok(Some(key.to_owned()))
 }
 
 /// Returns the key of a request with a hash of the request's method, path, query and body.

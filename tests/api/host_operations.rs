@@ -782,6 +782,19 @@ async fn types_of_a_host_have_fields_of_many_types() {
 }
 
 #[tokio::test]
+async fn a_guest_cannot_send_an_idempotency_key() {
+    let server = with_operations(samples());
+    let alice = server.token("alice").await;
+    let keyed = Request::post("/x/samples", r#"{"small":1}"#).key("k");
+    let refused = server.expect(keyed.clone(), BAD_REQUEST).await;
+    assert_eq!(message(&refused), "idempotency-key: expected a request with a token");
+    for is_repeated in [false, true] {
+        let response = server.send(&keyed.clone().bearer(&alice)).await;
+        assert_eq!((response.status, is_replay(&response)), (200, is_repeated));
+    }
+}
+
+#[tokio::test]
 async fn an_error_of_a_hosts_type_names_the_field_and_does_not_repeat_the_input() {
     let server = with_operations(samples());
     let long = "secret".repeat(20);
