@@ -17,7 +17,7 @@ use crate::http_util::{OriginalUri, RequestBody, ResponseBody};
 use crate::metrics::recorder;
 use crate::model::{Expected, PageForm};
 use crate::operation::{
-    AdmittedCaller, ApiError, ApiResponse, ApiResult, Call, GuestOrOwner, InputError, InputResult,
+    AdmittedCaller, ApiError, ApiResponse, ApiResult, Call, GuestOrOwner, InputError,
     MalformedRequest, Operation, OperationSpec, PathSegments, Services, TokenOwner, reject_query,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
@@ -132,7 +132,7 @@ impl ApiInner {
         context: &mut RequestContext<'_>,
         body: &mut RequestBody,
     ) -> ApiResult<ApiResponse> {
-        reject_malformed(context.head)?;
+        self.reject_malformed(context).await?;
 
         // 1. Routing
         let (operation, path) = match self.route(context.head) {
@@ -159,6 +159,15 @@ impl ApiInner {
         // 4. to 10.
         let target = Target { spec, handler, path, page_form: PageForm::Body };
         self.call(context, target, body).await
+    }
+
+    /// Rejects a request that the HTTP server in front of the API marked as malformed.
+    pub(crate) async fn reject_malformed(&self, context: &mut RequestContext<'_>) -> ApiResult<()> {
+        let Some(refused) = context.head.extensions.get::<MalformedRequest>() else {
+            return Ok(());
+        };
+        let error = InputError::expected(refused.header, refused.expected);
+        Err(self.charge_guest(context, error.into()).await)
     }
 
     /// Runs step 1. Returns `None` for an unknown route.
@@ -313,7 +322,8 @@ impl ApiInner {
         })
     }
 
-    /// Charges one unit to the client's address budget when routing or authentication fails with `error`.
+    /// Charges one unit to the client's address budget when a request is malformed, or routing or authentication fails, with
+    /// `error`.
     ///
     /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
     pub(crate) async fn charge_guest(
@@ -361,14 +371,6 @@ impl ApiInner {
             RateLimitKey::Token(_) => ("token", self.settings.token_budget),
             _ => ("guest", self.settings.guest_budget),
         }
-    }
-}
-
-/// Rejects a request that the HTTP server in front of the API marked as malformed.
-pub(crate) fn reject_malformed(head: &Parts) -> InputResult<()> {
-    match head.extensions.get::<MalformedRequest>() {
-        Some(refused) => Err(InputError::expected(refused.header, refused.expected)),
-        None => Ok(()),
     }
 }
 

@@ -14,8 +14,8 @@ use super::argument_list::{Argument, Arguments, Text};
 use super::contained_json;
 use super::tool::{IDEMPOTENCY_KEY, SOURCE_BODIES, Tool};
 use crate::model::Expected;
-use crate::operation::extract::error::InputErrorKind;
-use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue, is_key};
+use crate::operation::extract::error::{InputErrorKind, InputResult};
+use crate::operation::{ApiError, ApiResult, InputError, InputValue, is_key};
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

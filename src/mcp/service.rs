@@ -24,7 +24,7 @@ use crate::api::ForumApi;
 use crate::api::access::AuthenticatedHandler;
 use crate::api::context::RequestContext;
 use crate::api::endpoints::Route;
-use crate::api::pipeline::{Target, reject_malformed};
+use crate::api::pipeline::Target;
 use crate::api::response::{X_ERROR_FIELD, X_ERROR_REASON};
 use crate::build_error::BuildError;
 use crate::host::PresentedToken;
@@ -166,8 +166,8 @@ impl Server {
         call_head: &'h OnceLock<Parts>,
         called: &mut Option<(Box<RawValue>, Era)>,
     ) -> ApiResult<ApiResponse> {
-        reject_malformed(context.head)?;
         let api = &self.api.0;
+        api.reject_malformed(context).await?;
         context.route = Some(ROUTE);
         context.cache_policy = CachePolicy::NoStore;
         if let Some(status) = self.refuse(context.head) {

@@ -57,7 +57,7 @@ pub(crate) enum ApiError {
 /// Request extension that marks a malformed request, for example a request with no `Host` header or with several. The
 /// HTTP server in front of the API sets it.
 ///
-/// The API answers 400 `bad_request` with its usual headers and does not charge the request.
+/// The API answers 400 `bad_request` with its usual headers and charges one unit to the address budget of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedRequest {
     /// Lower-case name of the invalid header.

@@ -39,7 +39,7 @@ pub(crate) use error::{ApiError, ApiResult, AuthFailure, MalformedRequest};
 pub(crate) use error_messages::{ErrorMessages, Language};
 pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
-pub(crate) use extract::error::{InputError, InputResult};
+pub(crate) use extract::error::InputError;
 pub(crate) use extract::value::InputValue;
 pub use handler::CallerKind;
 pub(crate) use handler::{

@@ -2,6 +2,10 @@
 
 use std::net::IpAddr;
 
+use forum_api::MalformedRequest;
+use forum_api::mcp::McpServer;
+
+use crate::support::server::read;
 use crate::support::*;
 
 fn remaining_units(response: &TestResponse) -> i64 {
@@ -87,6 +91,29 @@ async fn requests_that_fail_routing_or_authentication_are_charged_to_the_address
         let member = server.send(&Request::get("/forums").bearer(&alice)).await;
         let found = (member.status, remaining_units(&member));
         assert_eq!(found, (200, 999_999), "a token has its own budget");
+    }
+}
+
+#[tokio::test]
+async fn malformed_requests_are_charged_to_the_address() {
+    let server = with_guest_units(3);
+    let mcp = McpServer::new(&server.api).unwrap();
+    let alice = server.token("alice").await;
+    let malformed = || {
+        let mut request = Request::get("/forums").bearer(&alice).to_http();
+        let mark = MalformedRequest { header: "host", expected: "exactly one" };
+        request.extensions_mut().insert(mark);
+        request
+    };
+    for (units, remaining) in [(1, 2), (1, 0), (0, 0)] {
+        let response = server.call(malformed()).await;
+        let found = (outcome(&response), cost(&response), remaining_units(&response));
+        assert_eq!(found, (BAD_REQUEST, units, remaining));
+        let of_tool = read(mcp.respond(malformed()).await).await;
+        assert_eq!(
+            (outcome(&of_tool), remaining_units(&of_tool)),
+            (BAD_REQUEST, (remaining - 1).max(0))
+        );
     }
 }
 
