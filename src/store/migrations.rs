@@ -247,11 +247,11 @@ END $forum_api$"
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "a1864312a9379eee07b0618cc8c01b12c487eed639e5a0211b0ef27fc2003054",
+                "9841779f81344264511ab020038e7dffa53d9fc9acf5c642c231ecd4839f9443",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "c85f65ced0338a9a1d922c64c24197d3a5b38d9fe7ca929fe7a8a08e2e64c254",
+                "321d35fb26b8bfbb03f23e3414fb40f03676614df3a0135c46b009ae4f74d1ff",
             ),
         ] {
             let name = "unchanged";

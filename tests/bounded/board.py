@@ -244,18 +244,25 @@ class Board:
         self.add_deliveries()
 
     def add_events(self) -> None:
-        """Adds events of the feed: many of messages, which only their parties see, and long ones of posts."""
+        """Adds events of the feed: many of messages and long ones of ratings, which only their parties see, and long ones of
+        posts.
+        """
         # The times of copied posts are ahead, and the feed does not keep such events.
         now = int(time() * 1_000)
+        # A comment of 20,000 quotation marks.
+        comment = '\\"' * 20_000
         kinds = {
-            "message.sent": (10_000 * self.scale, """'{"senderId":"' || n || '"}'"""),
+            "message.sent": (
+                10_000 * self.scale, """'{"data":{"message":{"senderId":"x' || n || '","recipientIds":[]}}}'"""
+            ),
             "post.created": (1_000, f"""'{{"body":"{"x" * 40_000}"}}'"""),
+            "member.rated": (1_000, f"""'{{"data":{{"rating":{{"comment":"{comment}"}},"member":{{"userId":"x"}}}}}}'"""),
         }
         for topic, (count, body) in kinds.items():
             event = {"id": f"'{topic[:4]}_' || n", "topic": f"'{topic}'", "occurred_at": f"{now} - n", "body": body}
             self.database.add("forum_api_events", count, **event, fanned_out_at=f"{now} - n")
-        # The first position of the feed.
-        self.event = "mess_1"
+        # The first position of the feed, and the one before the ratings.
+        self.event, self.before_ratings = "mess_1", "post_1000"
 
     def milliseconds(self) -> int:
         return int(self.database.value("SELECT max(created_at) FROM post"))

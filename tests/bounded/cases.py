@@ -83,7 +83,8 @@ def lists(board: Board) -> Iterator[Case]:
     ):
         yield get(alice, path)
     for client in (alice, boss):
-        for query in ("", "since=2000-01-01T00:00:00Z", "since=2100-01-01T00:00:00Z", f"after={board.event}"):
+        positions = [f"after={event}" for event in (board.event, board.before_ratings)]
+        for query in ("", "since=2000-01-01T00:00:00Z", "since=2100-01-01T00:00:00Z", *positions):
             for topics in ("", "&topics=post.updated", "&topics=*,message.sent"):
                 yield get(client, f"/x/events?limit=100&{query}{topics}")
     message = board.database.value(f"SELECT min(id) FROM message_copy WHERE owner_id = {board.alice_id}")

@@ -23,11 +23,11 @@ const FIND_START: &str = "
     SELECT position, number FROM (SELECT * FROM last UNION ALL SELECT * FROM since) AS page
     ORDER BY position, number LIMIT 1";
 
-/// The parties of a message or a rating are in the body. A body without the id of the reader is not read.
+/// An event without parties may concern all members.
 const COLUMNS: &str = "
     SELECT
         position, number, id, topic, occurred_at, forum, CAST(octet_length(body) AS BIGINT) AS size,
-        topic NOT IN ('message.sent', 'member.rated') OR body LIKE CAST(?1 AS TEXT) AS may_concern_reader
+        coalesce(parties LIKE CAST(?1 AS TEXT), TRUE) AS may_concern_reader
     FROM forum_api_events WHERE in_feed AND ";
 
 const LATEST: &str = " ORDER BY position DESC, number DESC LIMIT ?2";
@@ -134,7 +134,7 @@ impl<E: SqlExecutor> FeedStore for SqlStore<E> {
     }
 }
 
-/// Returns a pattern of bodies that contain the id as a JSON string. `_` in an id matches other characters as well.
+/// Returns a pattern of parties that contain the id in quotes. `_` in an id matches other characters as well.
 fn pattern(reader: &UserId) -> String {
     format!("%\"{reader}\"%")
 }

@@ -186,7 +186,7 @@ impl Fault {
         // Tables are renamed, but not their names in foreign keys and triggers.
         const LEGACY: &str = "PRAGMA busy_timeout = 20000; PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;";
         let columns = directory.query(
-            "SELECT list.name || ' ' || info.name FROM pragma_table_list AS list, pragma_table_info(list.name) AS info
+            "SELECT list.name || ' ' || info.name FROM pragma_table_list AS list, pragma_table_xinfo(list.name) AS info
             WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT LIKE 'sqlite%'",
         );
         let faults = columns.iter().map(|column| {

@@ -51,6 +51,16 @@ CREATE TABLE forum_api_events (
     -- The feed is in the order of position and number. All events of SQLite have this position, and are in the order of their
     -- numbers. A copy of Postgres has earlier ones.
     position INTEGER NOT NULL DEFAULT 4611686018427387904,
+    -- Ids of the members whom a message or a rating concerns, in quotes. The feed reads them, because the body of a rating can be
+    -- long. They precede the body, because SQLite reads a long column to reach the next one.
+    parties TEXT GENERATED ALWAYS AS (
+        CASE
+            WHEN topic NOT IN ('message.sent', 'member.rated') OR NOT json_valid(body) THEN NULL
+            WHEN topic = 'message.sent' THEN json_extract(body, '$.data.message')
+            ELSE '"' || coalesce(json_extract(body, '$.data.member.userId'), '') || '","'
+                || coalesce(json_extract(body, '$.data.actor.userId'), '') || '"'
+        END
+    ) STORED,
     body TEXT NOT NULL CHECK (
         length(CAST(body AS BLOB)) <= 262066
         AND CASE WHEN json_valid(body) THEN json_type(body) = 'object' ELSE FALSE END
