@@ -154,7 +154,7 @@ fn index_words(text: &str) -> Vec<IndexWord> {
         let is_paired = is_after_letter && word.is_letter;
         if let Some(letter) = all.last_mut().filter(|_| is_paired) {
             letter.is_key = false;
-            let text = format!("{}{}", letter.text, word.folded);
+            let text = cut(format!("{}{}", letter.text, word.folded));
             all.push(IndexWord { text, is_pair: true, is_key: true });
         }
         all.push(IndexWord { text: word.folded, is_pair: false, is_key: !is_paired });
@@ -277,6 +277,8 @@ mod tests {
 
     #[test]
     fn the_index_has_a_bounded_part_of_a_text() {
+        let letter = "ก".to_owned() + &"\u{e48}".repeat(400);
+        let pair = format!("{letter}ก{}", "\u{e48}".repeat(98));
         let numbers =
             |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
         let known = numbers(MAX_DISTINCT_WORDS).join(" ");
@@ -285,6 +287,7 @@ mod tests {
             (known.clone() + " 7 new 7", known + " 7"),
             ("x".repeat(600) + " tea", "x".repeat(500) + " tea"),
             ("茶".repeat(600), "茶 茶茶 ".repeat(599) + "茶"),
+            (letter.repeat(2), format!("{letter} {pair} {letter}")),
             ("tea ".repeat(30_000), "tea ".repeat(24_999) + "tea"),
             // As many characters as the index has at most.
             (
