@@ -1133,6 +1133,10 @@ impl Board for MemoryBoard {
         for (index, id) in new.option_ids.iter().enumerate() {
             ensure(poll.has_option(id), || no_option(of_option(index)))?;
         }
+        let earlier: BTreeSet<_> = poll.own_vote.iter().flatten().collect();
+        if chosen == earlier {
+            return data.poll(&writer, &id);
+        }
         let ballot = found(data.ballots.get_mut(&id))?;
         let voter = member.user_id().clone();
         ballot.votes.insert(voter, new.option_ids);

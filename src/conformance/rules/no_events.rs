@@ -55,6 +55,15 @@ board_rules! {
         suite.expect_no_events().await
     }
 
+    /// A second vote for the same options emits no event.
+    async fn a_vote_without_a_change_emits_no_event(suite: &Suite) -> TestResult {
+        let poll = recorded_poll(suite).await?;
+        let voted = poll.vote(&poll.bob, &[1]).await.expect_ok()?;
+        suite.recorded().await?;
+        check_eq!(poll.vote(&poll.bob, &[1]).await.expect_ok()?, voted)?;
+        suite.expect_no_events().await
+    }
+
     /// A poll that awaits approval with its thread emits no event.
     async fn a_poll_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;

@@ -315,7 +315,9 @@ impl MeasuredBoard {
         for option in &mut options {
             option.as_object_mut().unwrap().remove("votes");
         }
-        let vote = json!({ "optionIds": [options[0]["optionId"], options[1]["optionId"]] });
+        // A vote for the same options again would write nothing.
+        let second = 1 + minute as usize % 2;
+        let vote = json!({ "optionIds": [options[0]["optionId"], options[second]["optionId"]] });
         self.send("bob", "POST", &format!("{path}/votes"), vote).await;
         self.send("admin", "PATCH", &path, json!({ "options": options })).await;
     }

@@ -42,6 +42,9 @@ pub async fn vote(
     let mut found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
     let chosen = poll_rules::check_vote(&found.poll, &vote, texts)?;
+    if poll_rules::is_same_vote(&found.poll, &vote) {
+        return Ok(found.into_in_forum());
+    }
     let is_hidden = found.is_hidden();
     write_vote(tx, &mut found.poll, poll, is_hidden, actor.member, &chosen).await?;
     found.record_change(tx, events, Event::poll_voted).await

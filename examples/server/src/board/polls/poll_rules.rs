@@ -320,6 +320,14 @@ pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec
     Ok(named)
 }
 
+/// Returns whether the caller has already voted for exactly these options.
+pub fn is_same_vote(poll: &Poll, vote: &NewVote) -> bool {
+    poll.own_vote.as_ref().is_some_and(|earlier| {
+        earlier.len() == vote.option_ids.len()
+            && earlier.iter().all(|id| vote.option_ids.contains(id))
+    })
+}
+
 /// Returns the id of an option of `poll` as a number.
 fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     id.to_i64()
