@@ -119,18 +119,42 @@ async fn a_thread_of_a_single_author_is_counted_when_it_is_hidden_or_shown() {
     assert!(!demo.board.run_batch(BatchKind::Recount).await.unwrap(), "its first approval");
 }
 
+/// Creates a thread of alice with a poll of three options. Returns the path of the poll in its thread, and the poll.
+async fn create_poll(demo: &Demo, max_choices: u32) -> (String, Value) {
+    let new = json!({
+        "title": "tea", "body": "tea",
+        "poll": { "question": "tea", "options": ["a", "b", "c"], "maxChoices": max_choices },
+    });
+    let thread = demo.post("alice", &demo.threads_path("General").await, new).await.1;
+    let path = format!("/threads/{}/poll", thread["threadId"].as_str().unwrap());
+    let poll = demo.get("alice", &path).await.1;
+    (path, poll)
+}
+
+fn poll_path(poll: &Value) -> String {
+    format!("/polls/{}", poll["pollId"].as_str().unwrap())
+}
+
+/// Removes the first option as an administrator. Returns the poll without it.
+async fn remove_first_option(demo: &Demo, mut poll: Value) -> Value {
+    let path = poll_path(&poll);
+    let options = poll["options"].as_array_mut().unwrap();
+    options.remove(0);
+    for option in options {
+        option.as_object_mut().unwrap().remove("votes");
+    }
+    let edit = json!({ "options": poll["options"] });
+    let edited = demo.as_member("admin").await.patch(&path, &edit).await;
+    assert_eq!(edited.status, 200, "{edited:?}");
+    edited.json()
+}
+
 #[tokio::test]
 async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
     let demo = Demo::new().await;
     add_members(&demo, VOTERS).await;
-    let new = json!({
-        "title": "tea", "body": "tea",
-        "poll": { "question": "tea", "options": ["a", "b", "c"], "maxChoices": 2 },
-    });
-    let thread = demo.post("alice", &demo.threads_path("General").await, new).await.1;
-    let path = format!("/threads/{}/poll", thread["threadId"].as_str().unwrap());
-    let mut poll = demo.get("alice", &path).await.1;
-    let votes = format!("/polls/{}/votes", poll["pollId"].as_str().unwrap());
+    let (path, poll) = create_poll(&demo, 2).await;
+    let votes = format!("{}/votes", poll_path(&poll));
     let [first, second, _] = ["0", "1", "2"]
         .map(|place| poll.pointer(&format!("/options/{place}/optionId")).unwrap().clone());
     for member in 1_001..=1_000 + VOTERS {
@@ -141,19 +165,8 @@ async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
         let vote = voter.post(&votes, &json!({ "optionIds": chosen })).await;
         assert_eq!(vote.status, 201, "{vote:?}");
     }
-    let options = poll["options"].as_array_mut().unwrap();
-    options.remove(0);
-    for option in options {
-        option.as_object_mut().unwrap().remove("votes");
-    }
-    let edit = json!({ "options": poll["options"] });
-    let edited = demo
-        .as_member("admin")
-        .await
-        .patch(&format!("/polls/{}", poll["pollId"].as_str().unwrap()), &edit)
-        .await;
-    assert_eq!(edited.status, 200, "{edited:?}");
-    assert_eq!(edited.json()["options"].as_array().unwrap().len(), 2);
+    let edited = remove_first_option(&demo, poll).await;
+    assert_eq!(edited["options"].as_array().unwrap().len(), 2);
 
     let voter = demo.api.as_member(&(1_000 + VOTERS).to_string());
     assert_eq!(voter.get(&path).await.json()["ownVote"], Value::Null);
@@ -172,6 +185,37 @@ async fn a_removed_option_is_not_shown_while_its_votes_are_removed() {
         .query_value("SELECT (SELECT count(*) FROM ballot) + (SELECT count(*) FROM vote) AS value")
         .await;
     assert_eq!(rows, 2 * expected);
+}
+
+#[tokio::test]
+async fn votes_for_a_removed_option_do_not_count_while_they_are_removed() {
+    let demo = Demo::new().await;
+    add_members(&demo, VOTERS).await;
+    let (path, poll) = create_poll(&demo, 1).await;
+    let votes = format!("{}/votes", poll_path(&poll));
+    let [first, second] = ["0", "1"]
+        .map(|place| poll.pointer(&format!("/options/{place}/optionId")).unwrap().clone());
+    let last = 1_000 + VOTERS;
+    for member in 1_001..=last {
+        let voter = demo.api.as_member(&member.to_string());
+        let vote = voter.post(&votes, &json!({ "optionIds": [first] })).await;
+        assert_eq!(vote.status, 201, "{vote:?}");
+    }
+    let edited = remove_first_option(&demo, poll).await;
+    assert_eq!(edited["totalVotes"], 0, "{edited}");
+    let writer = demo.as_member("alice").await;
+    let question = json!({ "question": "cup" });
+    let edited_by_writer = writer.patch(&poll_path(&edited), &question).await;
+    assert_eq!(edited_by_writer.status, 200, "{edited_by_writer:?}");
+    // A member whose vote is removed, and one who has not voted.
+    for (member, total) in [(last, 1), (demo.id("bob").await, 2)] {
+        let voter = demo.api.as_member(&member.to_string());
+        let voted = voter.post(&votes, &json!({ "optionIds": [second] })).await;
+        assert_eq!(voted.json()["totalVotes"], total, "{voted:?}");
+        assert_eq!(demo.get("alice", &path).await.1["totalVotes"], total);
+    }
+    demo.run_batches().await;
+    assert_eq!(demo.get("alice", &path).await.1["totalVotes"], 2);
 }
 
 /// A page reads at most 128 subscriptions. The next page begins with the first subscription that was not read: here to

@@ -45,8 +45,7 @@ pub async fn vote(
     if poll_rules::is_same_vote(&found.poll, &vote) {
         return Ok(found.into_in_forum());
     }
-    let is_hidden = found.is_hidden();
-    write_vote(tx, &mut found.poll, poll, is_hidden, actor.member, &chosen).await?;
+    write_vote(tx, &mut found, poll, actor.member, &chosen).await?;
     found.record_change(tx, events, Event::poll_voted).await
 }
 
@@ -62,7 +61,8 @@ pub async fn edit(
     let is_writer = author.is_some() && author == actor.member.map(UserId::from).as_ref();
     poll_rules::check_may_edit(access, is_writer, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
-    let (oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
+    let (oldest_edit, largest_stored_vote) = load_limits(tx, actor, poll, events.now).await?;
+    let largest_vote = largest_stored_vote.min(found.chosen_options());
     let draft = poll_rules::apply_update(&found.poll, &edit, &actor.settings, texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !access.moderate {
@@ -77,7 +77,8 @@ pub async fn edit(
     found.record_change(tx, events, Event::poll_updated).await
 }
 
-/// Returns the time of the oldest of the last edits, and the largest number of options of one vote; 0 without votes.
+/// Returns the time of the oldest of the last edits, and the largest number of options of one vote; 0 without votes. The
+/// number includes removed options until a batch removes their votes.
 async fn load_limits(
     tx: &Transaction<'_>,
     actor: &Actor,
@@ -103,12 +104,29 @@ pub struct PollRow {
     pub forum: i64,
     pub state: ContentState,
     pub locked: bool,
+    /// Stored number of voters. It includes the voters of removed options until a batch removes their votes.
+    voters: u64,
     pub poll: Poll,
 }
 
 impl PollRow {
     pub fn into_in_forum(self) -> InForum<Poll> {
         InForum::new(ForumId::from(self.forum), self.poll)
+    }
+
+    /// Returns the number of options that have votes.
+    fn chosen_options(&self) -> i64 {
+        self.poll
+            .options
+            .iter()
+            .filter(|option| option.votes.is_some_and(|votes| votes > 0))
+            .count() as i64
+    }
+
+    /// Sets the shown number of voters, which does not exceed the number of votes.
+    fn count_voters(&mut self) {
+        let votes = self.poll.options.iter().filter_map(|option| option.votes).sum();
+        self.poll.total_votes = Some(self.voters.min(votes));
     }
 
     /// Returns whether some callers who see the forum do not see the poll: its events wait.
@@ -183,6 +201,9 @@ async fn select(
             add_option(&mut found.get_or_insert(poll).poll, row)
         })
         .await?;
+    if let Some(poll) = &mut found {
+        poll.count_voters();
+    }
     Ok(found)
 }
 
@@ -240,7 +261,6 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
         Vec::new(),
     );
     poll.author = row.author(["author_id", "author_name", "author_avatar"])?;
-    poll.total_votes = Some(row.count("voters")?);
     poll.max_choices = row.count("max_choices")?;
     poll.can_change_vote = row.value("can_change_vote")?;
     poll.closes_at = row.value("closes_at")?;
@@ -250,6 +270,7 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
         forum: row.value("forum_id")?,
         state: row.state("state")?,
         locked: row.value("locked")?,
+        voters: row.count("voters")?,
         poll,
     })
 }
@@ -349,28 +370,27 @@ fn upsert_query(id: &str) -> String {
     )
 }
 
-/// Stores the vote of a member, in place of an earlier one, and updates `poll`.
+/// Stores the vote of a member, in place of an earlier one, and updates `found`.
 async fn write_vote(
     tx: &Transaction<'_>,
-    poll: &mut Poll,
+    found: &mut PollRow,
     id: i64,
-    is_hidden: bool,
     member: Option<i64>,
     chosen: &[i64],
 ) -> BoardResult<()> {
     let mut voters = 0;
-    if poll.own_vote.is_none() {
+    if found.poll.own_vote.is_none() {
         // The ballot of a vote whose options are removed can still exist.
         let insert =
             "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         voters = tx.execute(insert, bind![id, member]).await?;
-        poll.total_votes = poll.total_votes.map(|before| before + voters);
+        found.voters += voters;
     }
-    let earlier = poll.own_vote.take().unwrap_or_default();
+    let earlier = found.poll.own_vote.take().unwrap_or_default();
     let mut own_vote = Vec::new();
     let mut added = Vec::new();
     let mut removed = Vec::new();
-    for option in &mut poll.options {
+    for option in &mut found.poll.options {
         let number = option.option_id.to_i64()?;
         let is_chosen = chosen.contains(&number);
         let was_chosen = earlier.contains(&option.option_id);
@@ -386,11 +406,12 @@ async fn write_vote(
             option.votes = option.votes.map(|votes| votes.saturating_sub(1));
         }
     }
-    poll.own_vote = Some(own_vote);
+    found.poll.own_vote = Some(own_vote);
+    found.count_voters();
     let parameters = bind! {
         ":poll": id, ":member": member, ":added": json(&added)?, ":removed": json(&removed)?,
         ":choices": added.len() as i64 - removed.len() as i64, ":voters": voters as i64,
-        ":hidden": is_hidden,
+        ":hidden": found.is_hidden(),
     };
     tx.execute_independent(&CHANGE_VOTE, parameters).await?;
     Ok(())

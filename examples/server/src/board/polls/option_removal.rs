@@ -1,7 +1,7 @@
 //! Removal of options of polls, with their votes.
 //!
 //! A removed option is neither shown nor counted at once. Its votes, and the voters without other votes, are removed in
-//! batches, because there can be any number of them; the number of voters is exact after the last batch.
+//! batches, because there can be any number of them; the stored number of voters is exact after the last batch.
 
 use forum_api::host::BoardResult;
 use serde::Serialize;
