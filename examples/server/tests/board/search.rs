@@ -210,6 +210,31 @@ async fn a_search_ends_early_and_goes_on_with_the_next_page() {
     }
 }
 
+/// On SQLite a page reads the newest candidates of all forums before it restricts the search to the forum.
+#[tokio::test]
+async fn each_page_of_a_search_in_a_small_forum_ranks_the_same_matches() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        demo.set(settings::MAX_RANKED_MATCHES.key, "2000").await;
+        let path = demo.tea_posts_path().await;
+        let thread = thread_in(&path);
+        let new = json!({ "title": "tea", "body": "tea" });
+        let created = demo.post("bob", &demo.threads_path("Help").await, new).await.1;
+        let small = created["threadId"].as_str().unwrap();
+        let insert = format!(
+            "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
+            WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 40000)
+            SELECT CASE n % 500 WHEN 0 THEN {small} ELSE {thread} END, 1000 + n, 'visible', n, n, '', '', 'nettle' FROM new"
+        );
+        demo.sql(&insert).await;
+        let forum = created["forumId"].as_str().unwrap();
+        let path = format!("/search?q=nettle&sort=relevance&forum={forum}");
+        let pages = demo.pages("guest", &path).await;
+        let found: Vec<_> = pages.iter().flat_map(|page| field_values(page, "postId")).collect();
+        assert_eq!((found.len(), BTreeSet::from_iter(&found).len()), (80, 80));
+    }
+}
+
 /// On Postgres the index is read in spans of ids, whose lengths depend on the number of matches.
 #[tokio::test]
 async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order() {

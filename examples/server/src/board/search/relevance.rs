@@ -93,12 +93,19 @@ pub async fn page(
 ) -> BoardResult<Page<Match>> {
     let start = || Position::start(filter, *filter.posts.end(), i64::MAX);
     let position = search.after_ints()?.map_or_else(start, Position::from);
-    // Reads more of a part that was ranked before, because posts may have been restored since then.
     let is_repeated = position.is_repeated();
-    let rows = if is_repeated { 2 * max_matches } else { max_matches };
     let work = if is_repeated { Work::of_repeated_page() } else { Work::of_page() };
     let mut scan = Scan { connection, filter, direction: ScanDirection::Descending, work };
-    let scanned = scan.matches(position.first..=position.last, rows).await?;
+    let mut scanned = scan.matches(position.first..=position.last, max_matches).await?;
+    // Reads more of a part that was ranked before, because posts may have been restored since then. Another scan reads them, so
+    // that the first one does the same work as on the earlier page.
+    if is_repeated
+        && let Some(rest) = scanned.rest.take_if(|_| scanned.matches.len() == max_matches)
+    {
+        let others = scan.matches(rest, max_matches).await?;
+        scanned.matches.extend(others.matches);
+        scanned.rest = others.rest;
+    }
     let part = position.of_part(&scanned, max_matches);
     let mut matches = scanned.matches;
     sort_by_score(&mut matches, search.filter.show);
