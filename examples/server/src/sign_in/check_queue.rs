@@ -2,7 +2,7 @@
 //! are checked one at a time, and those of a network with a pause after a failure.
 //!
 //! A network cannot exclude others: when the queue is full, the network with the most waiting attempts loses its newest
-//! one.
+//! one. Among networks with as many attempts, those of the provider with the most attempts lose one.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use forum_api::IpNet;
 use forum_api::rate_limit::RateLimitKey;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -25,6 +26,12 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Pause of a network after a failed attempt with a name that is being guessed.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Length of the address of a network in bits, for IPv4 and IPv6.
+const NETWORK_LEN: (u8, u8) = (16, 48);
+
+/// Length of the common beginning of the addresses of a provider's networks in bits, for IPv4 and IPv6.
+const PROVIDER_LEN: (u8, u8) = (8, 32);
+
 /// Origin of attempts that have a share of the queue together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
@@ -32,6 +39,33 @@ pub enum Source {
     Network(Option<IpAddr>),
     /// A browser that has signed in with the name before.
     Device(RateLimitKey),
+}
+
+impl Source {
+    /// Returns the network of a client.
+    pub fn of_client(client: Option<IpAddr>) -> Self {
+        Self::Network(client.map(|client| prefix(client, NETWORK_LEN)))
+    }
+
+    /// Returns the origin of attempts from all networks of a provider.
+    fn provider(self) -> Self {
+        match self {
+            Self::Network(network) => {
+                Self::Network(network.map(|network| prefix(network, PROVIDER_LEN)))
+            }
+            Self::Device(_) => self,
+        }
+    }
+}
+
+/// Returns the address with the bits after the first ones set to zero. `lengths` are the numbers of kept bits, for IPv4 and
+/// IPv6.
+fn prefix(address: IpAddr, lengths: (u8, u8)) -> IpAddr {
+    let length = match address {
+        IpAddr::V4(_) => lengths.0,
+        IpAddr::V6(_) => lengths.1,
+    };
+    IpNet::new(address, length).map_or(address, |net| net.network())
 }
 
 /// The waiting and the running checks.
@@ -109,7 +143,8 @@ impl CheckQueue {
 
 impl State {
     /// Adds an attempt. If the queue is full, removes the newest attempt of the source with the most attempts, and of
-    /// those the one whose guessed name has the most. Returns `None` if the removed attempt is the new one.
+    /// those the one whose guessed name has the most, and of those the one whose provider has the most. Returns `None` if the
+    /// removed attempt is the new one.
     fn join(&mut self, source: Source, guessed_name: Option<RateLimitKey>) -> Option<Entry> {
         let entry = Entry { number: self.next_number, source, guessed_name };
         self.next_number += 1;
@@ -117,9 +152,11 @@ impl State {
         if self.waiting.len() > MAX_WAITING {
             let by_source = counts(self.waiting.iter().map(|one| one.source));
             let by_name = counts(self.waiting.iter().filter_map(|one| one.guessed_name));
+            let by_provider = counts(self.waiting.iter().map(|one| one.source.provider()));
             let share = |one: &Entry| {
                 let of_name = one.guessed_name.and_then(|name| by_name.get(&name));
-                (by_source.get(&one.source), of_name, one.number)
+                let of_provider = by_provider.get(&one.source.provider());
+                (by_source.get(&one.source), of_name, of_provider, one.number)
             };
             let removed = self.waiting.iter().max_by_key(|one| share(one))?.number;
             self.waiting.retain(|one| one.number != removed);
@@ -312,5 +349,25 @@ mod tests {
         let mut other_name = Box::pin(queue.turn(network(201), None));
         assert!(other_name.as_mut().now_or_never().is_none());
         assert_eq!(queue.state().waiting.len(), MAX_WAITING);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_networks_of_one_provider_do_not_exclude_a_network_of_another() {
+        let queue = CheckQueue::new(1);
+        let _held = queue.turn(network(0), None).await.unwrap();
+        let source_of = |address: String| Source::of_client(Some(address.parse().unwrap()));
+        let mut waiting: Vec<_> = (0..MAX_WAITING)
+            .map(|number| source_of(format!("2001:db8:{number:x}::1")))
+            .map(|source| Box::pin(queue.turn(source, name("a"))))
+            .collect();
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        let same_provider = source_of("2001:db8:ffff::1".into());
+        assert!(queue.turn(same_provider, name("a")).now_or_never().unwrap().is_none());
+        let other_provider = source_of("2001:db9::1".into());
+        let mut other = Box::pin(queue.turn(other_provider, name("a")));
+        assert!(other.as_mut().now_or_never().is_none());
+        assert!(waiting.pop().unwrap().await.is_none(), "displaced");
     }
 }

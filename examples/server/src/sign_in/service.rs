@@ -15,7 +15,7 @@ use forum_api::model::UserRef;
 use forum_api::panel::{PanelSettings, is_same_origin_form};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
-use forum_api::{ApiSettings, IpNet, client_ip};
+use forum_api::{ApiSettings, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
@@ -44,9 +44,6 @@ const MAX_CHECKS: usize = 4;
 /// Maximum number of concurrent password checks of sign-ins from browsers that have signed in with the name before.
 const MAX_DEVICE_CHECKS: usize = 2;
 
-/// Length of the address of a network in bits, for IPv4 and IPv6.
-const NETWORK_LEN: (u8, u8) = (16, 48);
-
 /// Maximum number of concurrent password checks of signed-in administrators.
 const MAX_PANEL_CHECKS: usize = 2;
 
@@ -64,15 +61,6 @@ struct SignInState {
     checks: Arc<CheckQueue>,
     device_checks: Arc<CheckQueue>,
     panel_checks: Semaphore,
-}
-
-/// Returns the network of an address: the address with the bits after the first [`NETWORK_LEN`] set to zero.
-fn network_of(address: IpAddr) -> IpAddr {
-    let length = match address {
-        IpAddr::V4(_) => NETWORK_LEN.0,
-        IpAddr::V6(_) => NETWORK_LEN.1,
-    };
-    IpNet::new(address, length).map_or(address, |net| net.network())
 }
 
 /// Reason of a refusal.
@@ -182,7 +170,7 @@ impl SignIn {
                     .await
                     .map_err(BoardError::from)?;
                 let guessed_name = is_guessed.then(|| attempt.name_key());
-                self.0.checks.turn(Source::Network(client.map(network_of)), guessed_name).await
+                self.0.checks.turn(Source::of_client(client), guessed_name).await
             }
         };
         let turn = turn_or_none.ok_or(SignInError::Busy)?;
