@@ -9,6 +9,7 @@ use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::store::RateLimitStore;
+use sha2::{Digest, Sha256};
 
 use super::device::DeviceId;
 
@@ -129,12 +130,15 @@ impl Attempt {
         let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
         let name = name.to_ascii_lowercase();
         let name_and_prefix = format!("{prefix} {name}");
+        // All names share 65,536 counters of failures from all addresses. The counters last for an hour, so those of invented
+        // names would fill the store otherwise.
+        let [first, second, ..]: [u8; 32] = Sha256::digest(&name).into();
         let key = |purpose, subject: &[u8]| RateLimitKey::password_attempts(purpose, subject);
         Self {
             device: device.map(|id| (key("sign-in of device", id.as_bytes()), BY_DEVICE)),
             by_name: (key("sign-in by name", name_and_prefix.as_bytes()), BY_NAME),
             by_prefix: (key("sign-in by prefix", prefix.as_bytes()), BY_PREFIX),
-            of_name: (key("sign-in of name", name.as_bytes()), OF_NAME),
+            of_name: (key("sign-in of name", &[first, second]), OF_NAME),
         }
     }
 
@@ -177,6 +181,8 @@ fn until_reset(charge: RateLimitDecision) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use forum_api::store::memory::MemoryRateLimitStore;
 
     use super::*;
@@ -257,6 +263,13 @@ mod tests {
         assert!(is_guessed("Admin", 3599).await);
         assert!(!is_guessed("bob", 0).await);
         assert!(!is_guessed("admin", 3600).await);
+    }
+
+    #[test]
+    fn the_number_of_counters_that_last_for_an_hour_is_bounded() {
+        let attempts = (0..70_000).map(|name| Attempt::new(&name.to_string(), PREFIX, None));
+        let counters: HashSet<_> = attempts.map(|attempt| attempt.name_key()).collect();
+        assert!((20_000..=65_536).contains(&counters.len()), "{}", counters.len());
     }
 
     #[tokio::test]
