@@ -74,6 +74,17 @@ async fn a_new_session_removes_expired_sessions() {
     assert!(is_signed_in(&demo, OTHER_SESSION).await);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_clock_is_ahead_of_postgres_removes_no_sessions() {
+    let demo = Demo::in_postgres().await;
+    demo.advance(100 * 365 * 24 * HOUR);
+    begin(&demo, SESSION).await;
+    demo.advance(IDLE);
+    begin(&demo, OTHER_SESSION).await;
+    let count = "SELECT count(*) AS value FROM session";
+    assert_eq!(demo.query_value::<i64>(count).await, 2);
+}
+
 /// A session of a clock that was ahead would otherwise last until its time is reached.
 #[tokio::test]
 async fn a_session_that_began_or_was_used_in_the_future_has_ended() {

@@ -8,7 +8,7 @@ use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Login;
-use crate::board::db::{Connection, Transaction, bind};
+use crate::board::db::{Connection, Driver, Transaction, bind};
 
 /// Time without a use after which a session ends.
 const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
@@ -67,7 +67,12 @@ pub async fn begin(
     account: &Login,
     now: Timestamp,
 ) -> BoardResult<()> {
-    tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT]).await?;
+    match tx.driver {
+        Driver::Sqlite(_) => tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT]).await?,
+        Driver::Postgres(_) => {
+            tx.execute(SWEEP_ON_POSTGRES, bind![IDLE.as_millis() as i64, MAX_SWEPT]).await?
+        }
+    };
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
         VALUES (:hash, :member, :password, :now, :now)";
@@ -87,6 +92,16 @@ pub async fn record_use(tx: &Transaction<'_>, hash: Hash, now: Timestamp) -> Boa
 pub const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
+
+/// Removes the sessions that are idle by the clock of Postgres, so that a node whose clock is ahead does not end sessions of
+/// other nodes.
+const SWEEP_ON_POSTGRES: &str = "
+    DELETE FROM session
+    WHERE hash IN (
+        SELECT hash FROM session
+        WHERE used_at <= CAST(extract(epoch FROM now()) * 1000 AS BIGINT) - CAST(?1 AS BIGINT)
+        ORDER BY used_at LIMIT ?2
+    )";
 
 /// Ends all sessions.
 pub async fn end_all(tx: &Transaction<'_>) -> BoardResult<()> {
