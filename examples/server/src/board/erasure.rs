@@ -22,7 +22,7 @@ use tokio::time::sleep;
 
 use super::ReferenceBoard;
 use super::batches::BatchKind;
-use super::db::{BoardDatabase, Change, Connection, Row, Transaction, Writer, bind};
+use super::db::{BoardDatabase, Change, Connection, Driver, Row, Transaction, Writer, bind};
 use super::removal::{ContentOfMember, restored_meanwhile};
 use super::{accounts, locks};
 use crate::audit;
@@ -35,8 +35,7 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of events from which one transaction removes the member.
 const MAX_EVENTS: usize = 20;
 
-/// Longer than the time from the beginning of a request until its response is stored, and than the difference between the
-/// clocks of this process and of Postgres.
+/// Longer than the time from the beginning of a request until its response is stored.
 const LONGEST_REQUEST: Duration = Duration::from_secs(5 * 60);
 
 /// Replaces the name in entries of the audit log that the commands of the server wrote. The target of `member.erased` is
@@ -131,7 +130,11 @@ impl ReferenceBoard {
                 }
             }
         }
-        let end = self.clock.now().saturating_sub(LONGEST_REQUEST);
+        let own_now = self.clock.now();
+        let now = self
+            .read_short(move |connection| Box::pin(now_of_responses(connection, own_now)))
+            .await?;
+        let end = now.saturating_sub(LONGEST_REQUEST);
         let mut from = Timestamp::from_millis(i64::MIN);
         while from < end {
             let latest = self
@@ -295,6 +298,20 @@ async fn last_event(tx: &Transaction<'_>) -> BoardResult<i64> {
     locks::board(tx).await?;
     let last = tx.first(ErasedMember::LAST_EVENT_SQL, &[], |row| row.value("number")).await?;
     Ok(last.flatten().unwrap_or_default())
+}
+
+/// Returns the current time by the clock that the times of stored responses are of: Postgres, or with SQLite the machine.
+async fn now_of_responses(
+    connection: &Connection<'_>,
+    own_now: Timestamp,
+) -> BoardResult<Timestamp> {
+    match connection.driver {
+        Driver::Sqlite(_) => Ok(own_now),
+        Driver::Postgres(_) => {
+            let find = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
+            connection.one(find, &[], |row| row.value("now")).await
+        }
+    }
 }
 
 async fn next_responses(

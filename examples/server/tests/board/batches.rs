@@ -412,6 +412,35 @@ async fn an_erasure_forgets_a_response_that_is_stored_meanwhile() {
     assert_eq!(demo.query_values::<Option<i64>>(statuses).await, [None]);
 }
 
+/// The time of a stored response is that of Postgres.
+#[test]
+fn an_erasure_by_a_clock_that_is_ahead_forgets_a_response_that_is_stored_meanwhile() {
+    run_with_postgres(async {
+        let demo = Demo::in_postgres().await;
+        demo.add_endpoint().await;
+        assert_eq!(demo.post("bob", &demo.tea_posts_path().await, body("tea")).await.0, 201);
+        demo.advance(100 * 365 * 24 * 60 * 60);
+        demo.sql(
+            "CREATE FUNCTION store_response() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+            BEGIN
+                INSERT INTO forum_api_idempotency_keys (
+                    namespace, key, request, began_at, ended, status, body, thread_id
+                )
+                VALUES (
+                    'others', new.id, '\\x00', extract(epoch FROM clock_timestamp()) * 1000, TRUE, 201, '\\x00', '0'
+                );
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER slow_request AFTER UPDATE ON forum_api_events
+            FOR EACH ROW EXECUTE FUNCTION store_response()",
+        )
+        .await;
+        demo.board.erase(demo.id("bob").await, false, audit_entry()).await.unwrap();
+        let statuses = "SELECT CAST(status AS BIGINT) AS value FROM forum_api_idempotency_keys";
+        assert_eq!(demo.query_values::<Option<i64>>(statuses).await, [None]);
+    });
+}
+
 /// The pause lets other processes write.
 #[test]
 fn an_erasure_pauses_for_as_long_as_its_batches_take() {
