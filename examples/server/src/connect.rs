@@ -162,8 +162,8 @@ impl DatabaseUrl {
     /// the text of this URL.
     ///
     /// # Errors
-    /// If the file is empty, or is missing although its key file exists, or its directory does not exist, or a file of the
-    /// database is one that [`check_database`](own_files::check_database) refuses.
+    /// If the file is empty, or is missing although its key file or its log exists, or its directory does not exist, or a
+    /// file of the database is one that [`check_database`](own_files::check_database) refuses.
     pub fn check_file(&self, url: &str) -> BoardResult<()> {
         let Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) = self else {
             return Ok(());
@@ -179,10 +179,17 @@ impl DatabaseUrl {
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 check_directory(path)?;
+                let log = own_files::find_log(path);
                 if keys::default_path(url).is_some_and(|key| key.exists()) {
                     format!(
                         "the database \"{shown}\" does not exist, but its key file does; {remedy} the key file to create a new \
                          database"
+                    )
+                } else if let Some(log) = log {
+                    let log = log.display();
+                    format!(
+                        "the database \"{shown}\" does not exist, but its log \"{log}\" does; run `forum-server restore` to \
+                         restore a backup, or move the log to another path to create a new database"
                     )
                 } else {
                     return Ok(());
@@ -197,11 +204,18 @@ impl DatabaseUrl {
     /// `url` is the text from which this value was parsed.
     ///
     /// # Errors
-    /// If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the socket.
+    /// If the file is not empty and does not begin like a SQLite database: SQLite would remove its log when it closes the
+    /// file. If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the socket.
     pub async fn holds_board(&self, url: &str) -> BoardResult<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),
             Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) => {
+                let is_other = own_files::begins_as_sqlite(path).is_ok_and(|begins| !begins);
+                if is_other && path.metadata().is_ok_and(|file| file.len() > 0) {
+                    let shown = path.display();
+                    let reason = format!("the file \"{shown}\" is not a SQLite database");
+                    return Err(BoardError::conflict(reason));
+                }
                 Ok(db::holds_board(path).ok())
             }
             Self::Postgres(pool) => {

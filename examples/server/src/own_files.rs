@@ -18,8 +18,11 @@ use crate::new_file::beside;
 /// First bytes of each SQLite database that is not empty.
 pub const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 
+/// Suffixes of the files that can contain changes of a SQLite database.
+pub const LOGS: [&str; 2] = ["-wal", "-journal"];
+
 /// Suffixes of the files that SQLite creates beside a database.
-const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+const FILES_OF_SQLITE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Suffixes of the files beside a database that are never links.
 const BESIDE: [&str; 11] = [
@@ -125,10 +128,10 @@ impl DatabaseFiles {
         check_kind(&file)?;
         self.check_names(&file)?;
         let name = path.as_os_str().as_bytes();
-        let is_log = LOGS.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
+        let is_of_sqlite = FILES_OF_SQLITE.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
         let database = self.target.metadata().ok();
         let is_of_other = database.is_some_and(|database| database.uid() != file.uid());
-        if is_log && geteuid().is_root() && is_of_other {
+        if is_of_sqlite && geteuid().is_root() && is_of_other {
             let reason = "it has another owner than the database; change its owner, or run as the owner of the database";
             return refused(reason);
         }
@@ -172,6 +175,12 @@ pub fn check_database(path: &Path) -> BoardResult<()> {
         files.check_beside(file).map_err(|error| unusable(file, &error))?;
     }
     Ok(())
+}
+
+/// Returns the path of a log beside a database, if one exists. The database need not exist.
+pub fn find_log(database: &Path) -> Option<PathBuf> {
+    let mut logs = LOGS.into_iter().map(|suffix| beside(database, suffix));
+    logs.find(|log| log.symlink_metadata().is_ok())
 }
 
 /// Returns whether a file begins with [`SQLITE_HEADER`].
@@ -290,7 +299,7 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let database = at("forum.db");
         fs::write(&database, SQLITE_HEADER).unwrap();
-        for suffix in LOGS {
+        for suffix in FILES_OF_SQLITE {
             let log = beside(&database, suffix);
             fs::write(&log, "").unwrap();
             check_database(&database).unwrap();

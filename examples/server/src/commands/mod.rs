@@ -4,7 +4,7 @@ use std::path::Path;
 
 use forum_api::host::{BoardError, BoardResult};
 
-use crate::new_file::beside;
+use crate::own_files::find_log;
 
 mod audit;
 pub mod backup;
@@ -23,13 +23,9 @@ mod token;
 mod webhook;
 pub mod worker;
 
-/// Suffixes of the files that can contain changes of a SQLite database.
-const LOGS: [&str; 2] = ["-wal", "-journal"];
-
 /// Checks that no log of another database is beside the path of a new one: SQLite would apply the log to it.
 fn check_no_log(path: &Path) -> BoardResult<()> {
-    let mut logs = LOGS.into_iter().map(|suffix| beside(path, suffix));
-    if let Some(log) = logs.find(|log| log.symlink_metadata().is_ok()) {
+    if let Some(log) = find_log(path) {
         let log = log.display();
         return Err(refused(&format!(
             "the log \"{log}\" of another database exists; move it to another path"

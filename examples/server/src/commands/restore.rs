@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::{Map, Value};
 
 use super::member::erase_command;
-use super::{LOGS, refused};
+use super::refused;
 use crate::audit;
 use crate::board::accounts::sessions;
 use crate::board::carried_changes::{
@@ -32,7 +32,7 @@ use crate::keys::WebhookCipher;
 use crate::new_file::beside;
 use crate::options::DatabaseOptions;
 use crate::output::Output;
-use crate::own_files::{begins_as_sqlite, check_database, check_link};
+use crate::own_files::{LOGS, begins_as_sqlite, check_database, check_link};
 use crate::prompt::Confirm;
 
 /// Suffix of the index of the write-ahead log, which SQLite creates again.

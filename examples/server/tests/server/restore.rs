@@ -678,6 +678,34 @@ fn a_long_url_of_an_endpoint_is_printed_in_full_after_a_restore() {
     assert_eq!(to_repeat, json!([update]));
 }
 
+/// SQLite would remove the log, which can contain the last changes.
+#[test]
+fn no_command_removes_the_log_of_a_lost_database() {
+    let directory = create_board("");
+    let path = |name: &str| directory.path().join(name);
+    let log = fs::read(path("forum.db-wal")).unwrap();
+    let serve = &["serve", "--listen", "127.0.0.1:0"][..];
+    let assert_kept = |arguments: &[&str]| {
+        let ended = directory.run(arguments, "");
+        assert_eq!(ended.status, 1, "{ended:?}");
+        assert!(fs::read(path("forum.db-wal")).is_ok_and(|kept| kept == log), "{arguments:?}");
+    };
+    for content in ["not a database", ""] {
+        fs::write(path("forum.db"), content).unwrap();
+        for arguments in [&["audit", "list"][..], &["status"], &["worker"], serve] {
+            assert_kept(arguments);
+        }
+    }
+    assert_kept(&["backup", "second.db"]);
+    for name in ["forum.db", "forum.db.key"] {
+        fs::remove_file(path(name)).unwrap();
+    }
+    assert_kept(serve);
+    directory.run(serve, "").assert_error("does not exist, but its log \"forum.db-wal\" does");
+    assert_eq!(restore(&directory).status, 0);
+    assert!(fs::read(path("forum.db.before-restore-wal")).unwrap() == log);
+}
+
 /// SQLite would apply the log of a lost database to the next one that is kept.
 #[test]
 fn the_log_of_a_lost_database_is_moved_before_the_next_restore() {

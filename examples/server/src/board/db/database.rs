@@ -250,6 +250,10 @@ fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
 
 /// Returns whether the SQLite database in this file has a board, and changes nothing.
 pub fn holds_board(file: &Path) -> rusqlite::Result<bool> {
+    // SQLite removes the log of an empty file, also with a connection that only reads.
+    if file.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
+        return Ok(false);
+    }
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = rusqlite::Connection::open_with_flags(file, read_only)?;
     let find =
