@@ -443,6 +443,39 @@ fn changes_of_endpoints_are_printed_again_after_a_restore() {
     }
 }
 
+#[test]
+fn the_last_changes_of_endpoints_are_printed_after_the_clock_was_set_back() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let endpoints = [(); 3].map(|()| {
+        let added = server.run_ok("webhook add --url https://receiver.example --json").json();
+        endpoint_id(&added).to_owned()
+    });
+    let [disabled, moved, rotated] = &endpoints;
+    server.run_ok("backup copy.db");
+    let last = [
+        format!("webhook disable {disabled}"),
+        format!("webhook update {moved} --url https://last.example/"),
+        format!("webhook rotate {rotated}"),
+    ];
+    for line in [
+        &last[0],
+        &format!("webhook enable {disabled}"),
+        &format!("webhook update {moved} --url https://first.example/"),
+        &last[2],
+        &format!("webhook activate {rotated}"),
+    ] {
+        server.run_ok(line);
+    }
+    server.directory.execute("UPDATE forum_api_audit_log SET occurred_at = occurred_at + 3600000");
+    for line in &last {
+        server.run_ok(line);
+    }
+    let directory = server.stop();
+    let [_, to_repeat] = restore_in_json(&directory, "copy.db");
+    let expected = BTreeMap::from_iter(endpoints.iter().zip(&last));
+    assert_eq!(to_repeat, json!(Vec::from_iter(expected.values())));
+}
+
 /// An erasure hides what the audit log says about the endpoints that the member ever had.
 #[test]
 fn endpoints_of_former_owners_are_printed_before_erasures() {
