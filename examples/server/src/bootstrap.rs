@@ -5,6 +5,7 @@ use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::token::{TokenRequest, issue_token};
+use tokio::task::spawn_blocking;
 
 use crate::board::ReferenceBoard;
 use crate::board::accounts::passwords;
@@ -21,7 +22,7 @@ pub struct Password {
 }
 
 /// Reads or generates the password of a new board; `None` for an existing one.
-pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Password>> {
+pub async fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Password>> {
     let given = options.admin_password_stdin;
     if is_board {
         if given {
@@ -31,21 +32,23 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
         }
         return Ok(None);
     }
-    let text =
-        if given { prompt::first_line_of_stdin("a password")? } else { prompt::random_password()? };
+    let text = if given {
+        // A signal ends the process while it waits for the line.
+        spawn_blocking(|| prompt::first_line_of_stdin("a password")).await.or_internal()??
+    } else {
+        prompt::random_password()?
+    };
     passwords::check_length(&text)?;
     Ok(Some(Password { text, given }))
 }
 
-/// Creates a board if there is a password for it, or else migrates the existing one.
+/// Creates a board. Returns `None` if another server has created it meanwhile.
 pub async fn create(
     board: &ReferenceBoard,
     options: &ServeArgs,
-    password: Option<Password>,
+    password: Password,
 ) -> BoardResult<Option<NewBoard>> {
-    let Some(Password { text, given }) = password else {
-        return board.migrate().await.map(|()| None);
-    };
+    let Password { text, given } = password;
     let hash = passwords::hash_new(text.clone()).await?;
     let empty = options.empty;
     let Some(trial) = board

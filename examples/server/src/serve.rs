@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use crate::board::ReferenceBoard;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::settings::SettingValues;
-use crate::bootstrap;
+use crate::bootstrap::{self, Password};
 use crate::certificates;
 use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::client_stream::Timeouts;
@@ -36,7 +36,7 @@ use crate::http::paths::{self, API, DOCS, MCP, PANEL};
 use crate::http::readiness::Readiness;
 use crate::http::router::{Monitor, ServerRouter};
 use crate::http::slots::{self, MaxConnections};
-use crate::keys;
+use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::options::{
     Common, DEFAULT_BOARD_NAME, DEFAULT_EVENT_RETENTION, ServeArgs, without_password,
@@ -52,7 +52,10 @@ use crate::webhooks::{self, refusal};
 /// Serves the board until the process is stopped.
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
-    Server::build(common, options).await?.run().await
+    match Server::build(common, options).await? {
+        Some(server) => server.run().await,
+        None => Ok(()),
+    }
 }
 
 /// Returns the OpenAPI document of a server with default options.
@@ -91,14 +94,19 @@ struct Server {
 
 impl Server {
     /// Binds the listeners, opens or creates the board, and starts the worker. Checks options, keys and connections before
-    /// it creates a database. Prints the banner last.
-    async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
+    /// it creates a database. Prints the banner last. Returns `None` if the process is asked to stop before it begins to
+    /// create a board: the banner of a created board shows its password.
+    async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Option<Self>> {
         let metrics = Metrics::install()?;
         let shutdown =
             Shutdown::listen(options.drain_delay, options.drain.drain_timeout).or_internal()?;
         let listener = Listener::bind(options.address.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
-        let mut opened = OpenedBoard::open(common, options, &listener).await?;
+        let connect = ConnectedBoard::open(common, options);
+        let Some(connected) = shutdown.unless_requested(connect).await.transpose()? else {
+            return Ok(None);
+        };
+        let mut opened = OpenedBoard::open(common, options, &listener, connected).await?;
         let node_lock = register(&common.database, listener.address, options.redis.is_some());
         let worker = opened.start_worker(options)?;
         let monitor = Monitor {
@@ -128,7 +136,7 @@ impl Server {
         };
         // The server starts even if stdout cannot be written, for example to a file on a full disk.
         drop(Output::new(&banner, banner.info())?.print(common.json));
-        Ok(Self {
+        Ok(Some(Self {
             shutdown,
             listener: listener.listener,
             operator,
@@ -144,7 +152,7 @@ impl Server {
                 .cloned()
                 .collect(),
             _locks: (opened.lock, node_lock),
-        })
+        }))
     }
 
     /// Serves until the process is asked to stop, and writes what is collected in memory.
@@ -183,6 +191,36 @@ impl Server {
     }
 }
 
+/// The database of a board that exists, or that is about to be created.
+struct ConnectedBoard {
+    board: ReferenceBoard,
+    cipher: WebhookCipher,
+    redis: Option<Arc<RedisRateLimitStore>>,
+    /// Password of the administrator of a new board; `None` for an existing board.
+    password: Option<Password>,
+    lock: DatabaseLock,
+}
+
+impl ConnectedBoard {
+    /// Checks options, keys and connections, and opens the database. Migrates an existing board. Can wait without limit for
+    /// standard input, and for a migration of Postgres.
+    async fn open(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
+        let ServerParts { url, replicas, cipher, redis } =
+            ServerParts::new(common, options).await?;
+        let is_board = url.holds_board(&common.database).await? == Some(true);
+        let password = bootstrap::password(options, is_board).await?;
+        let lock = DatabaseLock::shared_or_new(&common.database)?;
+        if is_board {
+            url.check_key(&cipher).await?;
+        }
+        let board = url.open(options.language.into()).await?.with_replicas(replicas).await?;
+        if is_board {
+            board.migrate().await?;
+        }
+        Ok(Self { board, cipher, redis, password, lock })
+    }
+}
+
 /// An open board, and what the services over it share.
 struct OpenedBoard {
     board: ReferenceBoard,
@@ -200,18 +238,15 @@ struct OpenedBoard {
 }
 
 impl OpenedBoard {
-    /// Opens the board, or creates it. Checks options, keys and connections before it creates a database.
-    async fn open(common: &Common, options: &ServeArgs, listener: &Listener) -> BoardResult<Self> {
-        let ServerParts { url, replicas, mut cipher, redis } =
-            ServerParts::new(common, options).await?;
-        let is_board = url.holds_board(&common.database).await? == Some(true);
-        let password = bootstrap::password(options, is_board)?;
-        let lock = DatabaseLock::shared_or_new(&common.database)?;
-        if is_board {
-            url.check_key(&cipher).await?;
-        }
-        let board = url.open(options.language.into()).await?.with_replicas(replicas).await?;
-        if !is_board {
+    /// Opens the board, or creates it.
+    async fn open(
+        common: &Common,
+        options: &ServeArgs,
+        listener: &Listener,
+        connected: ConnectedBoard,
+    ) -> BoardResult<Self> {
+        let ConnectedBoard { board, mut cipher, redis, password, lock } = connected;
+        if password.is_some() {
             cipher = cipher.create_if_missing(&common.database)?;
         }
         let base_url = published_url(options, listener);
@@ -228,7 +263,10 @@ impl OpenedBoard {
             .thread_since_overlap(board.database.since_overlap());
         let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
-        let new = bootstrap::create(&board, options, password).await?;
+        let new = match password {
+            Some(password) => bootstrap::create(&board, options, password).await?,
+            None => None,
+        };
         if new.is_some() {
             tracing::info!(database = without_password(&common.database), "database created");
         }

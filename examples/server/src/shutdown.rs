@@ -50,6 +50,16 @@ impl Shutdown {
         *self.phase.borrow() != Phase::Running
     }
 
+    /// Runs a part of the start until the first signal. Returns `None`, and drops `part`, if the process is asked to stop
+    /// before `part` completes.
+    pub async fn unless_requested<T>(&self, part: impl Future<Output = T>) -> Option<T> {
+        let mut phase = self.phase.clone();
+        tokio::select! {
+            result = part => Some(result),
+            _ = phase.wait_for(|phase| *phase != Phase::Running) => None,
+        }
+    }
+
     /// Waits for the end of the drain delay.
     pub async fn wait_for_stop(mut self) {
         // An error means that the sender was dropped, which happens only after the last phase.

@@ -53,7 +53,11 @@ impl WorkerCommand {
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
         let _locks = (DatabaseLock::shared(url)?, NodeLock::register(url, None).ok());
-        let board = connect::open_migrated(url, &self.connections, &cipher).await?;
+        // A migration of Postgres can wait without limit.
+        let open = connect::open_migrated(url, &self.connections, &cipher);
+        let Some(board) = shutdown.unless_requested(open).await.transpose()? else {
+            return Output::message("");
+        };
         let environment = cipher.environment();
         let base_url = match self.base_url {
             Some(base_url) => base_url,

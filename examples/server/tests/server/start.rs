@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
+use forum_test_support::free_port;
 use tempfile::TempDir;
 
 use crate::node::Node;
@@ -272,6 +273,52 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
     wait_until(|| directory.run(&["migrate", "--check"], "").status == 0);
     worker.kill().unwrap();
     worker.wait().unwrap();
+}
+
+#[test]
+fn a_signal_ends_a_server_that_waits_for_a_password() {
+    let directory = ServerDirectory::in_sqlite();
+    let address = format!("127.0.0.1:{}", free_port());
+    let arguments = ["--listen", &address, "--admin-password-stdin"];
+    let mut server = start(directory.path(), &arguments, &[]);
+    // Standard input stays open.
+    let input = server.stdin.take();
+    // The server listens for signals before it binds its address.
+    wait_until(|| TcpStream::connect(&address).is_ok());
+    signal(&server, "INT");
+    let ended = wait_for_end(server);
+    drop(input);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert!(directory.files().is_empty());
+}
+
+#[test]
+fn a_signal_ends_a_server_and_a_worker_that_wait_for_a_migration() {
+    run_with_postgres(async move {
+        let database = Database::new();
+        let url = database.url();
+        let options = ["--database", &url, "--empty", "--no-worker"];
+        let directory = Server::start(ServerDirectory::in_sqlite(), &options).stop();
+        // Another process migrates the database.
+        let migration = database.connect().await;
+        let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
+        migration.batch_execute(lock).await.unwrap();
+        let waiting = "
+            FROM pg_locks JOIN pg_database ON pg_database.oid = database
+            WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted";
+        let is_waiting = || database.query(format!("SELECT 'waiting' {waiting}")) == ["waiting"];
+        for command in [&LISTEN[..], &["worker"]] {
+            let arguments = [&["--database", &url][..], command].concat();
+            let process = start(directory.path(), &arguments, &[]);
+            wait_until(is_waiting);
+            signal(&process, "TERM");
+            let ended = wait_for_end(process);
+            assert_eq!(ended.status, 0, "{ended:?}");
+            // Postgres does not notice the end of a client that waits for a lock.
+            database.query(format!("SELECT CAST(pg_terminate_backend(pid) AS TEXT) {waiting}"));
+            wait_until(|| !is_waiting());
+        }
+    });
 }
 
 #[test]
