@@ -78,7 +78,7 @@ pub struct NodeLock {
 
 impl NodeLock {
     /// Registers this process: a server that listens on `address`, or a worker. Returns `None` for databases without a
-    /// lock.
+    /// lock. Fails if another process locks the file exclusively for more than a second.
     pub fn register(database: &str, address: Option<SocketAddr>) -> io::Result<Option<Self>> {
         let Some(path) = sqlite_path(database) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl NodeLock {
                 Ok(()) => file.set_len(0)?,
                 Err(TryLockError::WouldBlock) => {
                     // A process holds the lock exclusively until it has written its line.
-                    file.lock_shared()?;
+                    lock_shared(file)?;
                     let mut text = String::new();
                     file.read_to_string(&mut text)?;
                     let mut running = text.lines().filter(|line| is_running(line));
@@ -100,7 +100,7 @@ impl NodeLock {
                 Err(error) => return Err(error.into()),
             }
             file.write_all(format!("{} on {address}\n", node_name()).as_bytes())?;
-            file.lock_shared()
+            lock_shared(file)
         })?;
         Ok(Some(Self { _file: registered, other }))
     }
@@ -135,8 +135,8 @@ fn is_running(line: &str) -> bool {
     process.is_some_and(|process| Path::new("/proc").join(process).exists())
 }
 
-/// Locks a file shared. The last process that uses a database locks the file exclusively before it removes it, so the lock
-/// is tried for a second. Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file is still locked then.
+/// Locks a file shared. Another process locks the file exclusively for a moment, before it removes the file or writes its
+/// line, so the lock is tried for a second. Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file is still locked then.
 fn lock_shared(file: &File) -> io::Result<()> {
     for _ in 0..100 {
         match file.try_lock_shared() {
@@ -240,9 +240,15 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{chown, symlink};
-    use std::time::Instant;
 
     use super::*;
+
+    /// Returns whether this process has opened a file twice.
+    fn is_open_twice(path: &str) -> bool {
+        let open = fs::read_dir("/proc/self/fd").unwrap();
+        let targets = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        targets.filter(|target| target == Path::new(path)).count() == 2
+    }
 
     /// The other server has locked the file and not written its line.
     #[test]
@@ -255,23 +261,27 @@ mod tests {
             let database = format!("sqlite:{path}");
             move || NodeLock::register(&database, None).unwrap().unwrap()
         });
-        let inode = format!(":{} ", file.metadata().unwrap().ino());
-        let waits = || {
-            let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-            locks.lines().any(|line| line.contains("->") && line.contains(&inode))
-        };
-        // Without a list of locks, the result is the same.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !waits() && !second.is_finished() && Instant::now() < deadline {
+        while !is_open_twice(&format!("{path}.server")) && !second.is_finished() {
             thread::yield_now();
         }
         let line = format!("{} on 127.0.0.1:1", node_name());
         file.write_all(format!("{line}\n").as_bytes()).unwrap();
-        file.unlock().unwrap();
+        file.lock_shared().unwrap();
         let registered = second.join().unwrap();
         assert_eq!(registered.other.as_ref(), Some(&line));
         let lines = fs::read_to_string(format!("{path}.server")).unwrap();
         assert_eq!(lines, format!("{line}\n{} on {LOCAL}\n", node_name()));
+    }
+
+    /// The other server was stopped before it wrote its line.
+    #[test]
+    fn a_server_starts_although_another_process_keeps_the_file_locked() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db").display().to_string();
+        let file = File::create(format!("{path}.server")).unwrap();
+        file.lock().unwrap();
+        let refused = NodeLock::register(&format!("sqlite:{path}"), None).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::WouldBlock);
     }
 
     #[test]
@@ -304,12 +314,7 @@ mod tests {
             let database = format!("sqlite:{path}");
             move || DatabaseLock::shared(&database).map(drop)
         });
-        let is_open_twice = || {
-            let open = fs::read_dir("/proc/self/fd").unwrap();
-            let targets = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
-            targets.filter(|target| *target == Path::new(&format!("{path}.lock"))).count() == 2
-        };
-        while !is_open_twice() && !next.is_finished() {
+        while !is_open_twice(&format!("{path}.lock")) && !next.is_finished() {
             thread::yield_now();
         }
         fs::remove_file(format!("{path}.lock")).unwrap();
