@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::board::{PostDeletion, Stops, count_posts, describe_count};
 use super::names::id_and_username;
@@ -285,8 +285,14 @@ async fn erase(
     };
     let cleared = board.clear_free_space(&done).await;
     let Some(failure) = failure else {
-        let text = format!("{done} {posts_of}{} {ELSEWHERE}", cleared?);
-        return Output::change(text, json!({ "erased": erased }));
+        let remark = cleared?;
+        let mut fields = Map::new();
+        fields.insert("erased".into(), json!(erased));
+        if !remark.is_empty() {
+            fields.insert("warning".into(), remark.trim_start().into());
+        }
+        let text = format!("{done} {posts_of}{remark} {ELSEWHERE}");
+        return Output::change(text, Value::Object(fields));
     };
     let cleared = cleared.map_or_else(|error| reason(&error), |remark| format!("{done}{remark}"));
     Err(BoardError::conflict(format!("{}. {cleared}", reason(&failure))))

@@ -408,6 +408,19 @@ fn a_failed_erasure_says_what_it_did_and_how_to_remove_the_rest() {
     assert_eq!(accounts(), [] as [&str; 0]);
 }
 
+#[test]
+fn a_failed_vacuum_is_a_warning_in_text_and_json() {
+    let new = ServerDirectory::in_sqlite().with_postgres(Database::new());
+    let directory = Server::start(new, &["--no-worker"]).stop();
+    // The expression is computed only for the statistics.
+    directory.execute("CREATE STATISTICS failing ON (1 / (id - id)) FROM member");
+    let warning = "VACUUM failed: ";
+    let text = directory.run_line("member erase bob --yes", "").stdout;
+    assert!(text.contains(warning), "{text}");
+    let erased = directory.run_line("member erase carol --yes --json", "").json();
+    assert!(erased["warning"].as_str().unwrap().starts_with(warning), "{erased}");
+}
+
 /// Another command bans the other administrator between the check before the confirmation and the ban.
 #[test]
 fn the_last_administrator_is_not_erased_after_another_one_was_banned() {
