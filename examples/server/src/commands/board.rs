@@ -332,7 +332,7 @@ impl RestoreArgs {
             let mut count = 0;
             let begins = format!("by {name};");
             let restoration = async {
-                change_posts(board, list, entry, Stops::AtSignals, &mut count).await?;
+                change_posts(board, list, entry, BEGINNING, Stops::AtSignals, &mut count).await?;
                 board
                     .write(move |tx, _| Box::pin(moderation::end_deletions(tx, begins, since)))
                     .await
@@ -431,7 +431,7 @@ impl PostDeletion<'_> {
         let entry = audit::entry(audit::POST_DELETED, "")?.with_details(&details);
         let began_at = earlier.unwrap_or(entry.occurred_at);
         let list = PostsOfMember::to_delete(member, since.unwrap_or(BEGINNING));
-        let ended = change_posts(board, list, entry, stops, &mut deleted.count).await;
+        let ended = change_posts(board, list, entry, began_at, stops, &mut deleted.count).await;
         if deleted.is_continued || deleted.count > 0 {
             deleted.undo = Some(restore_command(name, began_at));
         }
@@ -472,11 +472,13 @@ pub enum Stops {
 
 /// Deletes or restores posts in several transactions. After each transaction, waits as long as it took, so that other
 /// commands run meanwhile. Recounts the authors of changed threads, because a profile reads all threads that wait for a
-/// recount. Adds the number of posts to `count`, also before an error.
+/// recount. Adds the number of posts to `count`, also before an error. If the clock is before `not_before`, this is the time of
+/// the change: the undo of a deletion restores what was deleted since its beginning.
 async fn change_posts(
     board: &ReferenceBoard,
     mut rest: PostsOfMember,
     entry: AuditEntry,
+    not_before: Timestamp,
     stops: Stops,
     count: &mut u64,
 ) -> BoardResult<()> {
@@ -490,7 +492,10 @@ async fn change_posts(
             .write_counted(
                 entry.clone(),
                 |(count, _)| *count,
-                move |tx, events| Box::pin(rest.change_batch(tx, events)),
+                move |tx, events| {
+                    events.now = events.now.max(not_before);
+                    Box::pin(rest.change_batch(tx, events))
+                },
             )
             .await?;
         *count += changed;

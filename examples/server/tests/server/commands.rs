@@ -78,6 +78,29 @@ fn a_failed_deletion_says_what_it_did_and_the_next_one_undoes_both() {
 }
 
 #[test]
+fn the_undo_of_a_deletion_includes_posts_that_are_deleted_after_the_clock_was_set_back() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    let before = directory.query(DELETED);
+    directory.execute(
+        "CREATE TRIGGER refuse BEFORE UPDATE OF state ON post WHEN NEW.number = 1
+        BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    let delete = ["post", "delete", "--by", "alice", "--yes"];
+    directory.run(&delete, "").assert_error("Run the command again for the rest.");
+    // The clock of the first run was an hour ahead.
+    directory.execute(
+        "DROP TRIGGER refuse;
+        UPDATE post SET deleted_at = deleted_at + 3600000
+        WHERE deleted_at >= (SELECT occurred_at FROM forum_api_audit_log WHERE action = 'post.deleted');
+        UPDATE forum_api_audit_log SET occurred_at = occurred_at + 3600000
+        WHERE action = 'post.deleted'",
+    );
+    let deleted = directory.run(&delete, "").stdout;
+    assert_eq!(directory.run(&restore_arguments(&deleted), "").status, 0);
+    assert_eq!(directory.query(DELETED), before);
+}
+
+#[test]
 fn a_stopped_deletion_says_what_it_did() {
     let (directory, _) = ServerDirectory::with_demo_board();
     let generate = ["generate", "--members", "1", "--threads", "1", "--posts", "2000", "--yes"];
