@@ -128,7 +128,9 @@ impl SignIn {
             return Err(SignInError::NotAdministrator);
         }
         let previous = self.sessions(head);
-        let session = session::begin(&self.0.board, account, &previous).await?;
+        let session = session::begin(&self.0.board, account, &previous)
+            .await?
+            .ok_or(SignInError::InvalidCredentials)?;
         let device = self.device_cookie(form).issue(&session.device_key)?;
         Ok([self.0.cookie.set(&session.id), device])
     }

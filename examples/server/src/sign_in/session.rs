@@ -8,9 +8,9 @@ use http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
 use super::accounts::Account;
-use crate::board::ReferenceBoard;
 use crate::board::accounts::devices::{self, DeviceKey};
 use crate::board::accounts::sessions::{self, Hash};
+use crate::board::{ReferenceBoard, locks};
 
 /// Maximum number of session ids that are read from one request.
 const MAX_COOKIES: usize = 4;
@@ -99,12 +99,13 @@ pub struct NewSession {
     pub device_key: DeviceKey,
 }
 
-/// Begins a session of this account and ends the browser's previous ones.
+/// Begins a session of this account and ends the browser's previous ones. Returns `None` if the member was banned or erased
+/// during the check of the password.
 pub async fn begin(
     board: &ReferenceBoard,
     account: Account,
     previous: &[SessionId],
-) -> BoardResult<NewSession> {
+) -> BoardResult<Option<NewSession>> {
     let id = SessionId::generate()?;
     let hash = id.hash();
     let previous = hashes(previous);
@@ -113,13 +114,16 @@ pub async fn begin(
     let device_key = board
         .write(move |tx, events| {
             Box::pin(async move {
+                locks::members(tx, &[account.member]).await?;
                 sessions::end(tx, previous).await?;
-                sessions::begin(tx, &hash, &account, events.now).await?;
-                devices::key_or(tx, new_key).await
+                if !sessions::begin(tx, &hash, &account, events.now).await? {
+                    return Ok(None);
+                }
+                devices::key_or(tx, new_key).await.map(Some)
             })
         })
         .await?;
-    Ok(NewSession { id, device_key })
+    Ok(device_key.map(|device_key| NewSession { id, device_key }))
 }
 
 /// Ends sessions.

@@ -85,6 +85,24 @@ async fn a_node_whose_clock_is_ahead_of_postgres_removes_no_sessions() {
     assert_eq!(demo.query_value::<i64>(count).await, 2);
 }
 
+/// The account was read before the ban, and its password checked meanwhile.
+#[tokio::test]
+async fn no_session_begins_after_a_ban() {
+    let demo = Demo::new().await;
+    let now = demo.clock.now();
+    demo.change(move |tx| {
+        Box::pin(async move {
+            let admin = accounts::find_id(tx, "admin").await?;
+            let account = accounts::login(tx, UserRef::Id(admin.into())).await?.unwrap();
+            accounts::set_banned(tx, admin, true).await?;
+            sessions::begin(tx, &SESSION, &account, now).await?;
+            accounts::set_banned(tx, admin, false).await
+        })
+    })
+    .await;
+    assert!(!is_signed_in(&demo, SESSION).await);
+}
+
 /// A session of a clock that was ahead would otherwise last until its time is reached.
 #[tokio::test]
 async fn a_session_that_began_or_was_used_in_the_future_has_ended() {

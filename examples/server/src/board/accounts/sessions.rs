@@ -61,12 +61,18 @@ fn password_fingerprint(account: &Login) -> Vec<u8> {
     Sha256::digest(&account.password_hash).to_vec()
 }
 
+/// Begins a session of an account whose row is locked. Returns `false` if the member was banned or erased after the account
+/// was read: a ban ends only the sessions that exist.
 pub async fn begin(
     tx: &Transaction<'_>,
     hash: &[u8],
     account: &Login,
     now: Timestamp,
-) -> BoardResult<()> {
+) -> BoardResult<bool> {
+    let find_active = "SELECT 1 FROM member WHERE id = ?1 AND banned = FALSE";
+    if !tx.any(find_active, bind![account.member]).await? {
+        return Ok(false);
+    }
     match tx.driver {
         Driver::Sqlite(_) => tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT]).await?,
         Driver::Postgres(_) => {
@@ -80,7 +86,8 @@ pub async fn begin(
     let parameters = bind! {
         ":hash": hash, ":member": account.member, ":password": password, ":now": now,
     };
-    tx.execute(insert, parameters).await.map(drop)
+    tx.execute(insert, parameters).await?;
+    Ok(true)
 }
 
 pub async fn record_use(tx: &Transaction<'_>, hash: Hash, now: Timestamp) -> BoardResult<()> {
