@@ -151,14 +151,16 @@ pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -
     Ok(())
 }
 
-/// Returns whether the board contains exactly the forums, members and posts of the demo content.
+/// Returns whether the board contains exactly the forums, members, posts and messages of the demo content. An id of a member
+/// that the demo content does not have shows that a member was added after another one was erased.
 pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let content = parse_content()?;
     let threads = content.forums.iter().flat_map(|forum| &forum.threads);
     let posts: usize = threads.map(|thread| thread.posts.len()).sum();
     let compare = "
         SELECT (SELECT count(*) FROM forum) = ?1 AND (SELECT count(*) FROM member) = ?2
-            AND (SELECT count(*) FROM post) = ?3 AS is_fresh";
+            AND (SELECT max(id) FROM member) = ?2 AND (SELECT count(*) FROM post) = ?3
+            AND (SELECT count(*) FROM message) = 1 AND NOT EXISTS (SELECT 1 FROM rating) AS is_fresh";
     let parameters = bind![content.forums.len() as i64, content.members.len() as i64, posts as i64];
     connection.one(compare, parameters, |row| row.value("is_fresh")).await
 }

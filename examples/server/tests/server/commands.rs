@@ -280,6 +280,22 @@ fn a_new_password_is_asked_for_twice_at_a_terminal() {
 }
 
 #[test]
+fn generate_asks_on_a_demo_board_in_use() {
+    let ask = |server: &Server| {
+        server.run("generate --posts 5").assert_error("not a new demo board");
+    };
+    let renewed = Server::new(&["--no-worker"]);
+    renewed.run_ok("member erase mallory --yes");
+    renewed.run_ok("member add anna --groups members");
+    ask(&renewed);
+    let rated = Server::new(&["--no-worker"]);
+    let rating = json!({ "points": 1, "comment": "Thanks." });
+    let sent = rated.post(&rated.token("alice"), "/members/@bob/reputation", &rating);
+    assert_eq!(sent.status, 201);
+    ask(&rated);
+}
+
+#[test]
 fn lists_fit_a_terminal_which_shows_fifty_items() {
     let server = Server::new(&["--no-worker"]);
     server.run_ok("generate --members 60 --threads 60 --posts 60");
