@@ -231,7 +231,9 @@ impl RestoreCommand {
         let mut copy =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(&files.copy)?;
         if let Ok(old) = files.database.metadata() {
-            fchown(&copy, Some(old.uid()), Some(old.gid()))?;
+            fchown(&copy, Some(old.uid()), None)?;
+            // Fails if the process is not in the group, to which the mode gives no access.
+            drop(fchown(&copy, None, Some(old.gid())));
         }
         io::copy(&mut backup, &mut copy).map(drop)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
 use tempfile::TempDir;
 
@@ -694,6 +694,21 @@ fn a_lost_or_unreadable_database_is_replaced() {
     fs::create_dir(path("directory.db")).unwrap();
     let arguments = [&RESTORE[..], &["--database", "sqlite:directory.db"]].concat();
     directory.run(&arguments, "").assert_error("cannot lock the database");
+}
+
+#[test]
+fn a_process_outside_of_the_group_of_the_database_restores_a_backup() {
+    let directory = create_board("");
+    let mut command = Command::new("env");
+    // Only root can choose the group, and only with the capability for it.
+    if chown(directory.path().join("forum.db"), None, Some(65_534)).is_ok() {
+        command = Command::new("setpriv");
+        command.args(["--bounding-set=-chown", "--inh-caps=-chown"]);
+    }
+    command.arg(server_path()).args(RESTORE).current_dir(directory.path());
+    let restored = command.output().unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    assert_eq!(last_forum(&directory, "forum.db"), "Before");
 }
 
 /// The audit log has only the beginning of long details.
