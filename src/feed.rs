@@ -271,7 +271,7 @@ impl EventFeed {
             let body = bodies.remove(&id);
             if let Some(body) = body.filter(|body| concerns(&topic, body, reader.user_id())) {
                 items_size += form.stored_json_size(&body);
-                // A tool escapes the bodies, so that they can exceed the size although the stored ones do not.
+                // Escaped for a tool, the bodies can exceed the maximum although the stored bodies do not.
                 if !items.is_empty() && items_size > max_bytes {
                     is_full = true;
                     break;

@@ -161,7 +161,7 @@ impl ApiInner {
         self.call(context, target, body).await
     }
 
-    /// Rejects a request that the HTTP server in front of the API marked as malformed.
+    /// Rejects a request that the HTTP server in front of the API marked as malformed, and charges it to the address.
     pub(crate) async fn reject_malformed(&self, context: &mut RequestContext<'_>) -> ApiResult<()> {
         let Some(refused) = context.head.extensions.get::<MalformedRequest>() else {
             return Ok(());
@@ -322,8 +322,8 @@ impl ApiInner {
         })
     }
 
-    /// Charges one unit to the client's address budget when a request is malformed, or routing or authentication fails, with
-    /// `error`.
+    /// Charges one unit to the client's address budget after `error`: the request is malformed, or its routing or
+    /// authentication failed.
     ///
     /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
     pub(crate) async fn charge_guest(

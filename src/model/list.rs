@@ -50,8 +50,8 @@ impl PageForm {
         }
     }
 
-    /// Returns the size of an item that is written as it is stored, in bytes. For a tool, that in the string that contains the
-    /// JSON of the page.
+    /// Returns the size in bytes of an item that is written to the page as the stored JSON. The result of a tool
+    /// contains the page as a string: there the size includes the escapes.
     #[cfg(feature = "webhooks")]
     pub(crate) fn stored_json_size(self, json: &str) -> usize {
         match self {

@@ -30,8 +30,8 @@ impl Operation {
         OperationBuilder::new(Method::GET, path, id, scope)
     }
 
-    /// Begins a `POST` operation: a write that accepts an `Idempotency-Key`. A request of a guest with a key is refused with
-    /// 400.
+    /// Begins a `POST` operation: a write that accepts an `Idempotency-Key`, except from a guest. If the operation is
+    /// open to guests, a guest who sends a key gets 400.
     ///
     /// `path` is a path below the base path, such as `/threads/{threadId}/links`, with at most four variables. `id` is
     /// the operationId: letters and digits, beginning with a letter. `scope` is the scope that a token needs: a scope

@@ -105,8 +105,9 @@
 //!   `retrying`, `dead` or `gone`.
 //! - An enabled endpoint is marked as "failing" if its last finished attempt failed, and an endpoint that the worker
 //!   disabled as "disabled after failures". The response of a delivery is the status and the duration of its last attempt.
-//! - After a ping, an example or a redelivery, the panel waits up to 10 seconds for the result of the first attempt. If a
-//!   worker is sending then, the panel goes on waiting. It waits for at most half of the request timeout in total.
+//! - After a ping, an example or a redelivery, the panel waits up to 10 seconds for the result of the first attempt. If
+//!   a worker is sending the delivery after this time, the panel waits longer. The total wait is at most half of the
+//!   request timeout.
 //! - The times of the filter of deliveries are dates (`2026-01-31`) or dates with times (`2026-01-31T12:00`) in UTC; both
 //!   ends are included. The filter by response compares the last attempt. Without a start time, a filter by any response
 //!   except `2xx` covers the 7 days before the end time, or the last 7 days.

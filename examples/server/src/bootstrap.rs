@@ -33,7 +33,7 @@ pub async fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option
         return Ok(None);
     }
     let text = if given {
-        // A signal ends the process while it waits for the line.
+        // Reads on another thread, so that a signal can end the process during the wait for the line.
         spawn_blocking(|| prompt::first_line_of_stdin("a password")).await.or_internal()??
     } else {
         prompt::random_password()?

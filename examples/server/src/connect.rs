@@ -204,8 +204,10 @@ impl DatabaseUrl {
     /// `url` is the text from which this value was parsed.
     ///
     /// # Errors
-    /// If the file is not empty and does not begin like a SQLite database: SQLite would remove its log when it closes the
-    /// file. If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the socket.
+    /// - If the file is not empty and does not begin like a SQLite database: SQLite would remove the log beside the
+    ///   file when it closes the file.
+    /// - If Postgres is unreachable, or is behind a pooler that cannot be used. The error names the directory of the
+    ///   socket.
     pub async fn holds_board(&self, url: &str) -> BoardResult<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),

@@ -135,8 +135,9 @@ fn is_running(line: &str) -> bool {
     process.is_some_and(|process| Path::new("/proc").join(process).exists())
 }
 
-/// Locks a file shared. Another process locks the file exclusively for a moment, before it removes the file or writes its
-/// line, so the lock is tried for a second. Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file is still locked then.
+/// Locks a file shared. Another process locks the file exclusively for a moment, before it removes the file or writes
+/// its line, so the lock is tried for a second. Fails with [`WouldBlock`](ErrorKind::WouldBlock) if the file is locked
+/// for longer.
 fn lock_shared(file: &File) -> io::Result<()> {
     for _ in 0..100 {
         match file.try_lock_shared() {
@@ -275,7 +276,7 @@ mod tests {
 
     /// The other server was stopped before it wrote its line.
     #[test]
-    fn a_server_starts_although_another_process_keeps_the_file_locked() {
+    fn a_registration_fails_if_another_process_keeps_the_file_locked() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("forum.db").display().to_string();
         let file = File::create(format!("{path}.server")).unwrap();

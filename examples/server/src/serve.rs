@@ -94,8 +94,9 @@ struct Server {
 
 impl Server {
     /// Binds the listeners, opens or creates the board, and starts the worker. Checks options, keys and connections before
-    /// it creates a database. Prints the banner last. Returns `None` if the process is asked to stop before it begins to
-    /// create a board: the banner of a created board shows its password.
+    /// it creates a database. Prints the banner last. Returns `None` if the process is asked to stop before the
+    /// database is open and migrated. Later signals do not end the start, because the banner of a new board shows the
+    /// password.
     async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Option<Self>> {
         let metrics = Metrics::install()?;
         let shutdown =

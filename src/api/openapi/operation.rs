@@ -21,7 +21,7 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
         "pattern": "^[!-~]{1,64}$",
         "description": "A key chosen by the client, for example a UUID: 1 to 64 visible ASCII characters. It makes the \
             request safe to retry: for 24 hours after a success the same request with the same key receives the stored \
-            response. A key needs a token: a request of a guest with this header is a 400.",
+            response. Only requests with a token can have a key.",
     });
     let if_none_match = json!({
         "type": "string",

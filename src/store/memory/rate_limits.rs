@@ -29,8 +29,8 @@ const UNKNOWN_ADDRESS: u128 = 0;
 /// Minimum interval between two sweeps of a full shard.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Overflow windows of a kind of keys, by the length of their budgets: a budget of another length would treat a running
-/// window as ended.
+/// Overflow windows of a kind of keys, by the window length of the budget. Budgets of different lengths do not share a
+/// window, because the shorter budget would treat a running window of the longer one as ended.
 type OverflowWindows = HashMap<Duration, WindowState>;
 
 /// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
@@ -194,8 +194,8 @@ impl Shard {
         })
     }
 
-    /// Returns `true` if the shard has neither a window of the key nor capacity for one: the charge was made to an overflow
-    /// window.
+    /// Returns units to the window of the key. Returns `true` if the shard has neither a window of the key nor capacity
+    /// for one: the overflow window was charged.
     fn refund(&mut self, key: u128, cost: u32, budget: Budget, now: Timestamp) -> bool {
         let Some(known) = self.windows.get(&key) else {
             return self.windows.len() >= self.max_keys;

@@ -49,10 +49,10 @@ pub trait PostgresDriver: Send + Sync + 'static {
 
     /// Returns the maximum number of connections of the pool, or `None` if it is not limited or not known.
     ///
-    /// A commit can wait without a limit, for example for a synchronous standby that is lost. The stores therefore change rows
-    /// on at most three eighths of the connections at a time, and on at least two, so that reads continue. A change that waits
-    /// longer than 10 s for such a connection fails with [`PostgresError::not_run`]. With `None`, the default, changes can
-    /// use all connections.
+    /// A commit can wait without a limit, for example for a lost synchronous standby. So that reads continue, changes
+    /// whose commits can wait occupy at most a quarter of the connections in `Stores`, and an eighth in
+    /// `WebhookStores`, but at least one in each. A change that waits longer than 10 s for such a connection fails with
+    /// [`PostgresError::not_run`]. With `None`, the default, changes can use all connections.
     fn max_connections(&self) -> Option<usize> {
         None
     }

@@ -24,8 +24,9 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs statements through a driver.
 ///
-/// A change can wait without a limit: the time limit of a statement does not cover the wait of its commit for a synchronous
-/// standby. Changes therefore use only a part of the connections, so that reads continue.
+/// A change can wait without a limit: the time limit of a statement does not cover the wait of its commit for a
+/// synchronous standby. Such changes therefore use only a part of the connections, so that reads continue. Changes with
+/// `synchronous_commit = off` do not wait, and can use all connections.
 #[derive(Clone)]
 pub(super) struct PostgresExecutor {
     driver: Arc<dyn PostgresDriver>,
@@ -125,8 +126,8 @@ impl PostgresExecutor {
         Ok(self.all(sql, parameters, read).await?.into_iter().next())
     }
 
-    /// Runs a change whose commit does not wait for the disk or for a standby (`synchronous_commit`), and decodes the rows that
-    /// it returns.
+    /// Runs a change whose commit does not wait for the disk or for a standby (`synchronous_commit`), and decodes the
+    /// rows that it returns.
     pub(super) async fn all_asynchronous<T: Send>(
         &self,
         sql: &str,

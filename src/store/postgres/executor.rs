@@ -29,10 +29,11 @@ const SWEEP_FEED: &str = include_str!("sql/sweep_feed.sql");
 const BEGIN_MOVE: &str = include_str!("sql/begin_move.sql");
 const MOVE_POSITIONS: &str = include_str!("sql/move_positions.sql");
 
-/// A quarter of the connections executes changes of tokens, idempotency keys, usage and the audit log.
+/// Changes of tokens, idempotency keys, usage and the audit log use at most a quarter of the connections.
 const KEYS_PART: usize = 4;
 
-/// An eighth of the connections executes changes of endpoints, events and deliveries. A worker has few at a time.
+/// Changes of endpoints, events and deliveries use at most an eighth of the connections. A worker makes few of these
+/// changes at a time.
 const WEBHOOKS_PART: usize = 8;
 
 /// Number of events whose positions one statement moves.

@@ -31,7 +31,8 @@ struct Body<'a, T> {
     #[schemars(with = "bool", extend("const" = true))]
     example: Option<bool>,
     /// Only in a body without texts, because it would be larger than 256 KiB: always true. `body`, `bodyHtml`, `comment` and
-    /// `extra` are then null. If it would be too large nevertheless, titles, questions and options are shortened.
+    /// `extra` are then null. If the body would still be too large, titles, and the questions and options of polls, are
+    /// shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,
@@ -160,7 +161,7 @@ fn try_serialize(
     body.filter(|body| body.len() <= Event::MAX_STORED_LEN)
 }
 
-/// Edits the fields of all objects that have one of these names.
+/// Edits all fields with one of these names, also in nested objects and in arrays.
 fn edit_fields(value: &mut Value, names: &[&str], edit: &impl Fn(&mut Value)) {
     match value {
         Value::Object(fields) => {

@@ -145,9 +145,10 @@ impl ForumSummary {
 }
 
 impl Event {
-    /// Maximum length of the body of a delivery: 256 KiB. If a body would be longer, the fields `body`, `bodyHtml`, `comment`
-    /// and `extra` in its data are null, and it has `"truncated":true`. If it would be longer nevertheless, the fields `title`,
-    /// `question` and `text` are shortened to 1,000, 100 or 10 characters.
+    /// Maximum length of the body of a delivery: 256 KiB. If a body would be longer, the fields `body`, `bodyHtml`,
+    /// `comment` and `extra` in its data are null, and it has `"truncated":true`. If this does not suffice, the fields
+    /// `title`, `question` and `text` are shortened to 1,000, 100 or 10 characters. If no length suffices, the data is
+    /// empty.
     pub const MAX_BODY_LEN: usize = 256 * 1024;
 
     /// Maximum length of [`body`](Self::body): a delivery adds its id, which has at most 64 bytes, and 14 bytes.

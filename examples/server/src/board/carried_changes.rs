@@ -250,7 +250,7 @@ impl NewEntries {
         ];
         let actions = ACTIONS.map(|action| action.to_string());
         let columns = COLUMNS.map(|column| format!("CAST(coalesce({column}, '') AS TEXT)"));
-        // The order of the changes is that of the rows. It differs from the order of the times if the clock was set back.
+        // The rows are in the order of the changes. The times are not in this order if the clock was set back.
         let find = format!(
             "SELECT {} FROM forum_api_audit_log WHERE action IN ({}) ORDER BY rowid",
             columns.join(", "),

@@ -151,8 +151,9 @@ pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -
     Ok(())
 }
 
-/// Returns whether the board contains exactly the forums, members, posts and messages of the demo content. An id of a member
-/// that the demo content does not have shows that a member was added after another one was erased.
+/// Returns whether the board contains exactly the forums, members, posts and messages of the demo content, and no
+/// ratings. Compares the largest id of a member as well: it is larger if a member was erased and another member was
+/// added.
 pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let content = parse_content()?;
     let threads = content.forums.iter().flat_map(|forum| &forum.threads);

@@ -300,7 +300,8 @@ async fn last_event(tx: &Transaction<'_>) -> BoardResult<i64> {
     Ok(last.flatten().unwrap_or_default())
 }
 
-/// Returns the current time by the clock that the times of stored responses are of: Postgres, or with SQLite the machine.
+/// Returns the current time by the clock that dates stored responses: the clock of Postgres, or on SQLite that of the
+/// machine.
 async fn now_of_responses(
     connection: &Connection<'_>,
     own_now: Timestamp,

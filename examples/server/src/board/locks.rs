@@ -192,9 +192,9 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> Boa
 /// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
 /// the statements of the transaction for their values, because they change many rows.
 ///
-/// On Postgres, new writes wait as soon as this function waits. It therefore waits up to 500 ms for each table, and so does each
-/// later statement of the transaction for a row: a `VACUUM` or the creation of an index can hold a table for hours. After that, the
-/// transaction fails.
+/// On Postgres, new writes wait as soon as this function waits, and a `VACUUM` or the creation of an index can hold a
+/// table for hours. The transaction therefore fails if this function waits longer than 500 ms for a table, or a later
+/// statement for a row.
 pub async fn board(tx: &Transaction<'_>) -> BoardResult<()> {
     tx.execute_batch(tx.dialect(
         "",

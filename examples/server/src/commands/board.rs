@@ -351,7 +351,7 @@ impl RestoreArgs {
     }
 }
 
-/// The time since which posts are deleted if no time is given.
+/// The earliest time: the beginning of a deletion without `--since`, and the lower bound of the time of a restoration.
 const BEGINNING: Timestamp = Timestamp::from_millis(i64::MIN);
 
 /// Counts the posts that [`PostDeletion`] deletes.
@@ -472,8 +472,8 @@ pub enum Stops {
 
 /// Deletes or restores posts in several transactions. After each transaction, waits as long as it took, so that other
 /// commands run meanwhile. Recounts the authors of changed threads, because a profile reads all threads that wait for a
-/// recount. Adds the number of posts to `count`, also before an error. If the clock is before `not_before`, this is the time of
-/// the change: the undo of a deletion restores what was deleted since its beginning.
+/// recount. Adds the number of posts to `count`, also before an error. The time of the change is at least `not_before`:
+/// the undo of a deletion restores what was deleted since the beginning of the deletion.
 async fn change_posts(
     board: &ReferenceBoard,
     mut rest: PostsOfMember,

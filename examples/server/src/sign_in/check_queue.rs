@@ -2,7 +2,8 @@
 //! are checked one at a time, and those of a network with a pause after a failure.
 //!
 //! A network cannot exclude others: when the queue is full, the network with the most waiting attempts loses its newest
-//! one. Among networks with as many attempts, those of the provider with the most attempts lose one.
+//! attempt. If several networks have the same number, the removed attempt is one whose guessed name, and then whose
+//! provider, has the most.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -58,8 +59,8 @@ impl Source {
     }
 }
 
-/// Returns the address with the bits after the first ones set to zero. `lengths` are the numbers of kept bits, for IPv4 and
-/// IPv6.
+/// Returns the first bits of an address, with all further bits zero. `lengths` are the numbers of first bits for IPv4
+/// and IPv6.
 fn prefix(address: IpAddr, lengths: (u8, u8)) -> IpAddr {
     let length = match address {
         IpAddr::V4(_) => lengths.0,
@@ -142,9 +143,9 @@ impl CheckQueue {
 }
 
 impl State {
-    /// Adds an attempt. If the queue is full, removes the newest attempt of the source with the most attempts, and of
-    /// those the one whose guessed name has the most, and of those the one whose provider has the most. Returns `None` if the
-    /// removed attempt is the new one.
+    /// Adds an attempt. If the queue is full, removes an attempt of the source with the most attempts. Among several
+    /// such attempts, removes one whose guessed name has the most attempts, then one whose provider has the most, then
+    /// the newest. Returns `None` if the removed attempt is the new one.
     fn join(&mut self, source: Source, guessed_name: Option<RateLimitKey>) -> Option<Entry> {
         let entry = Entry { number: self.next_number, source, guessed_name };
         self.next_number += 1;

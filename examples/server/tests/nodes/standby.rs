@@ -15,7 +15,7 @@ use crate::wait::wait_until;
 /// Requests at a time: more than the server has connections.
 const REQUESTS: usize = 40;
 
-/// Commits that wait for a standby.
+/// Returns a row for each commit that waits for a standby.
 const WAITING: &str = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 #[test]

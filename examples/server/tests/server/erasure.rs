@@ -412,7 +412,7 @@ fn a_failed_erasure_says_what_it_did_and_how_to_remove_the_rest() {
 fn a_failed_vacuum_is_a_warning_in_text_and_json() {
     let new = ServerDirectory::in_sqlite().with_postgres(Database::new());
     let directory = Server::start(new, &["--no-worker"]).stop();
-    // The expression is computed only for the statistics.
+    // The expression divides by zero. Postgres computes it only when `VACUUM` collects statistics.
     directory.execute("CREATE STATISTICS failing ON (1 / (id - id)) FROM member");
     let warning = "VACUUM failed: ";
     let text = directory.run_line("member erase bob --yes", "").stdout;

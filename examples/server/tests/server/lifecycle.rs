@@ -72,7 +72,7 @@ fn a_killed_backup_leaves_no_file_of_its_name() {
 fn metrics_are_on_the_address_of_the_operator_only() {
     let port = free_port();
     let operator = format!("127.0.0.1:{port}");
-    // A port without an address is one of this machine.
+    // A port without an address is a port of 127.0.0.1.
     let server = Server::new(&["--admin-listen", &format!(":{port}")]);
     let status = |url: String| get(&url).status;
     assert_eq!(status(server.url("/metrics")), 404);

@@ -68,8 +68,8 @@ store_rules! {
         check_eq!(feed.bodies(&[]).await?.len(), 0)
     }
 
-    /// A message or a rating may concern a reader who is one of its parties. The id of the reader elsewhere in the body does not
-    /// matter.
+    /// A message or a rating may concern a reader who is one of its parties. The id of a reader elsewhere in the body
+    /// does not matter.
     async fn private_events_may_concern_their_parties(fixture: &StoreFixture) -> TestResult {
         let message = |recipient: u64| {
             format!(r#"{{"data":{{"message":{{"senderId":"8","recipientIds":["9","{recipient}"]}},"actor":null}}}}"#)

@@ -46,8 +46,8 @@ store_rules! {
         fixture.expect_nothing_due(6).await
     }
 
-    /// A retrying delivery whose lease expired during an attempt is sent again. The lost attempt is not counted, also if another
-    /// worker has released the delivery.
+    /// After the lease of an attempt has expired, a retry makes the retrying delivery due. The lost attempt is not
+    /// counted, also if another worker has released the delivery.
     async fn a_retry_after_an_expired_lease_is_sent(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;

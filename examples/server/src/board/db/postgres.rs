@@ -68,8 +68,8 @@
 //! a connection and for locks, fails without an effect. Searches
 //! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
 //! without a connection until the time limit of a search, and other reads use the rest. Postgres does not notice that a
-//! read is dropped, for example at its time limit or because its client has disconnected: the connection, and the share of
-//! a search, stay in use until its statement has ended ([`ReadConnection`]).
+//! read is dropped, for example at its time limit or because its client has disconnected. The connection of such a
+//! read, and the permit of a search, stay in use until the statement of the read has ended ([`ReadConnection`]).
 //! [`replicas`](super::replicas) describes the connections to replicas.
 
 use std::sync::Arc;
@@ -210,8 +210,8 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it. `turn_ends` limits the wait for
-    /// each lock, and the time of the last attempt's beginning. With `None`, a change that does not get a lock runs again after
-    /// [`LOCK_PAUSE`], until it gets the lock.
+    /// each lock, and the time of the last attempt's beginning. With `None`, a change that does not get a lock runs
+    /// again after [`LOCK_PAUSE`], until it gets the lock.
     pub(super) async fn repeat<T>(
         &self,
         kind: TransactionKind,

@@ -103,8 +103,9 @@ impl ReadKind {
     }
 }
 
-/// Connection of a read, and permit of a search. If the read is dropped before its end, they are released when the
-/// connection has completed the statements that it has sent, because Postgres runs these although the read is dropped.
+/// Connection of a read, and permit of a search. If the read is dropped before its end, Postgres still runs the
+/// statements that were sent. The connection and the permit are released when these statements have ended, but at the
+/// latest after 15 seconds.
 #[derive(Debug)]
 pub(super) struct ReadConnection {
     connection: Arc<(Client, Option<OwnedSemaphorePermit>)>,

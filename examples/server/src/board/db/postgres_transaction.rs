@@ -152,7 +152,8 @@ impl<'a> PostgresTransaction<'a> {
         if self.kind.max_duration.is_some_and(|most| self.began.elapsed() > most) {
             return Err(BackendError::new(OverloadedError::new(RETRY_AFTER)));
         }
-        // Without `BEGIN`, Postgres commits each statement. After another failure, `COMMIT` succeeds and rolls back.
+        // If `BEGIN` has failed, Postgres would commit each of `changes` separately. If another statement has failed,
+        // `COMMIT` would succeed and roll back.
         if self.failure.get().is_some() {
             return Err(BackendError::new("a statement of the transaction has failed"));
         }

@@ -123,7 +123,7 @@ impl PollRow {
             .count() as i64
     }
 
-    /// Sets the shown number of voters, which does not exceed the number of votes.
+    /// Sets the shown number of voters: the stored number, but at most the number of votes for the remaining options.
     fn count_voters(&mut self) {
         let votes = self.poll.options.iter().filter_map(|option| option.votes).sum();
         self.poll.total_votes = Some(self.voters.min(votes));

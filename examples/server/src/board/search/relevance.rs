@@ -97,8 +97,8 @@ pub async fn page(
     let work = if is_repeated { Work::of_repeated_page() } else { Work::of_page() };
     let mut scan = Scan { connection, filter, direction: ScanDirection::Descending, work };
     let mut scanned = scan.matches(position.first..=position.last, max_matches).await?;
-    // Reads more of a part that was ranked before, because posts may have been restored since then. Another scan reads them, so
-    // that the first one does the same work as on the earlier page.
+    // Reads more matches of a part that was ranked before, because posts may have been restored since then. A second
+    // call reads the further matches, so that the first call does the same work as on the earlier page.
     if is_repeated
         && let Some(rest) = scanned.rest.take_if(|_| scanned.matches.len() == max_matches)
     {

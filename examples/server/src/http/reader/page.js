@@ -4,8 +4,8 @@
 let token = sessionStorage.getItem("token") ?? ""
 let me = null  // The caller of the token.
 let identity = null  // The request for the caller.
-let checks = 0  // The number of the check of a token that began last.
-let kept = 0  // The number of the check whose token is kept.
+let checks = 0  // The number of token checks that have begun.
+let kept = 0  // The number of the check whose token is kept: the first check is 1.
 let latest = 0
 let news = null  // The message of the view that opens next.
 let entered = null  // The field that the member has entered or changed since the next view began to load.
