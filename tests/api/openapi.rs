@@ -651,6 +651,20 @@ fn descriptions_list_scopes_errors_and_budgets() {
 }
 
 #[test]
+fn the_introduction_states_the_limits_of_bodies() {
+    let mut settings = settings();
+    settings.body_limit = 54_321;
+    settings.request_timeout = Duration::from_millis(7500);
+    for surface in BOTH {
+        let document = openapi_document(&settings, &Environment::default().surface(surface));
+        let introduction = document["info"]["description"].as_str().unwrap();
+        for part in ["more than 54321 bytes", "not complete 7.5 s after"] {
+            assert!(introduction.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
 fn a_description_states_one_default() {
     for surface in BOTH {
         // A text in JSON ends at the first quotation mark that is not escaped.

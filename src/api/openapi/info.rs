@@ -12,8 +12,8 @@ use crate::scope::{Scopes, Surface};
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
-/// Returns the description of the document, with requests to `server`, a table of errors, the budgets and the limit of
-/// request bodies.
+/// Returns the description of the document, with requests to `server`, a table of errors, the budgets, and the limit and
+/// the timeout of request bodies.
 pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &str) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status();
@@ -43,6 +43,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         .replace("{reasons}", &table(["reason", "code", "meaning"], reasons))
         .replace("{budgets}", &budgets)
         .replace("{body_limit}", &settings.body_limit.to_string())
+        .replace("{timeout}", &settings.request_timeout.as_secs_f64().to_string())
         .replace("{overloaded}", ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE))
         .replace("{this_board}", &chapter)
 }
