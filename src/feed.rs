@@ -200,7 +200,7 @@ impl JsonSchema for EventPage {
                     "items": generator.subschema_for::<FeedEvent>(),
                 },
                 "next": {
-                    "description": "Position of the next page, to be sent as `after`; null if no event follows.",
+                    "description": "Position of the next page, to be sent as `after`; null if no event follows. On a page without items it can have a value although no event follows.",
                     "anyOf": [id, { "type": "null" }],
                 },
             },

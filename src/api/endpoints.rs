@@ -155,7 +155,8 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
             you have, by id. To start at a certain post, set `from` to its id. `sort=newest` lists the newest post first: its \
             first page is the end of the thread, and with `from` that post and the ones before it. A post that is approved or \
-            restored later keeps its creation time, so a list with `since` can omit it.")
+            restored later keeps its creation time, so a list with `since` can omit it. A page can have fewer posts than \
+            `limit` although more follow: `next` is null on the last page only.")
             .ok(board, |b, c: &Caller, path, PostList(list)| b.list_posts(c, path, list), || CursorPage::example([Post::example(), Post::reply_example()])),
         Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(POSTS).cost(5).on_compact_surface()
             .summary("Posts a reply.")

@@ -339,7 +339,7 @@ pub enum PostSort {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct PostFilter {
-    /// Only posts created at this RFC 3339 time or later.
+    /// Only posts created at this RFC 3339 time or later; can repeat earlier posts.
     #[schemars(transform = remove_examples)]
     pub since: Option<Timestamp>,
     /// Id of the post at which the list starts, 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Cannot be combined

@@ -187,8 +187,8 @@ impl Thread {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ThreadFilter {
-    /// Only threads with activity at this RFC 3339 time or later. A client that polls skips the threads that it has
-    /// with the same `lastActivityAt`.
+    /// Only threads with activity at this RFC 3339 time or later; can repeat threads with earlier activity. A client that
+    /// polls skips the threads that it has with the same `lastActivityAt`.
     #[schemars(transform = remove_examples)]
     pub since: Option<Timestamp>,
 }
