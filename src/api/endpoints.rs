@@ -219,8 +219,9 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             author can no longer change the question or the options, or lower `maxChoices` below the number of options in \
             an existing vote: the response is 409. These limits do not apply to moderators. For fewer than two options, \
             duplicate texts, or a `maxChoices` above the number of options, the response is 422. If an `optionId` is \
-            unknown, the response is 404. A `closesAt` in the past closes the poll. Set `expectedVersion` to the `version` that \
-            you read, so that you do not overwrite another edit.")
+            unknown, the response is 404. An option without `optionId` is a new option in each request: a repeated request \
+            replaces the option that the first one added, and removes its votes. A `closesAt` in the past closes the poll. Set \
+            `expectedVersion` to the `version` that you read, so that you do not overwrite another edit.")
             .ok(board, |b, m: &MemberCaller, path, Json(update)| with_complete_totals("updatePoll", b.update_poll(m, path, update)), Poll::updated_example),
         Operation::get("/subscriptions", "listSubscriptions", Scope::SUBSCRIPTIONS_READ).tag(SUBSCRIPTIONS)
             .summary("Lists the caller's subscriptions, newest first.")
