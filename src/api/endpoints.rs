@@ -242,7 +242,10 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Searches the threads and posts that the caller can read.")
             .notes("All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. Without `q`, \
             the hits are the posts of the member `by`. A forum or member that does not exist or is hidden gives no hits. \
-            A page can have fewer hits than `limit`, or none, although more follow: `next` is null on the last page only.")
+            A page can have fewer hits than `limit`, or none, although more follow: `next` is null on the last page only. To \
+            find all matches, set `sort` to `newest` or `oldest`: with `relevance`, a board can list the newest matches only. The \
+            hits of a page with `relevance` that ended early are ranked before those of the next pages. With `show=threads`, two \
+            pages can list the same thread.")
             .ok(board, |b, c: &Caller, (), SearchList(params)| b.search(c, params), || CursorPage::example([SearchHit::example()])),
     ]
 }

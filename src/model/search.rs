@@ -135,7 +135,7 @@ pub enum SearchShow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchSort {
-    /// Best matches first. A board can limit the ranking to the newest matches.
+    /// Best matches first. A board can limit this order to the newest matches: older ones are then no hits.
     #[default]
     Relevance,
     /// Newest first.
@@ -163,9 +163,10 @@ pub enum SearchSort {
 #[schemars(transform = first_paragraph)]
 #[non_exhaustive]
 pub struct SearchFilter {
-    /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches
-    /// adjacent words, `-word` excludes a word. Letters of scripts without spaces, such as Chinese, are found inside a text.
-    /// Required unless `by` is given: without it, all posts of that member are hits.
+    /// Words to search for: 1 to 200 characters, at most 32 words, at least one of them without `-`; otherwise the response
+    /// is a 400. A board can also count the words of phrases. All words are required. `"a phrase"` matches adjacent words,
+    /// `-word` excludes a word. Letters of scripts without spaces, such as Chinese, are found inside a text. Required unless
+    /// `by` is given: without it, all posts of that member are hits.
     #[schemars(extend("x-required-unless" = "by"))]
     pub q: Option<SearchQuery>,
     /// Only posts in this forum and its sub-forums: an id of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or
