@@ -191,10 +191,11 @@ impl SettingValues {
         board.body_max = u32::try_from(self.of(&BODY_MAX)).ok();
         board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.unsigned_abs()));
         board.license = "MIT OR Apache-2.0".into();
-        let [options, recipients, points, posts, messages, edits, ratings, unread] = [
+        let [options, recipients, points, matches, posts, messages, edits, ratings, unread] = [
             OPTIONS_MAX,
             RECIPIENTS_MAX,
             MAX_POINTS,
+            MAX_RANKED_MATCHES,
             POSTS_PER_HOUR,
             MESSAGES_PER_HOUR,
             EDITS_PER_HOUR,
@@ -211,9 +212,10 @@ impl SettingValues {
         };
         board.notes = format!(
             "Limits of this board: options of a poll: {options}; recipients of a message: {recipients}; points of a \
-             rating, without the sign: {points}; unread messages of an inbox, without receipts: {unread}. For each member: \
-             posts per hour: {posts}; messages per hour: {messages}; ratings per day: {ratings}; edits per hour, except \
-             staff: {edits}. {edit_window} The operators of the board can change these limits."
+             rating, without the sign: {points}; newest matches that a search ranks by relevance: {matches}; unread messages \
+             of an inbox, without receipts: {unread}. For each member: posts per hour: {posts}; messages per hour: \
+             {messages}; ratings per day: {ratings}; edits per hour, except staff: {edits}. {edit_window} The operators of \
+             the board can change these limits."
         );
         board
     }
@@ -309,6 +311,7 @@ mod tests {
             ("poll.options_max", "11"),
             ("message.recipients_max", "12"),
             ("reputation.max_points", "13"),
+            ("search.max_ranked_matches", "20"),
             ("message.inbox_quota", "14"),
             ("post.per_hour", "15"),
             ("message.per_hour", "16"),
@@ -322,6 +325,7 @@ mod tests {
             "options of a poll: 11;",
             "recipients of a message: 12;",
             "without the sign: 13;",
+            "ranks by relevance: 20;",
             "without receipts: 14.",
             "posts per hour: 15;",
             "messages per hour: 16;",
