@@ -210,12 +210,19 @@ impl SettingValues {
                 format!("Time in which an author can edit and delete a post: {minutes} min.")
             }
         };
+        let comment_rule =
+            if self.is_true(&ALLOW_EMPTY_COMMENT) { "" } else { " A rating needs a comment." };
+        let points_rule = if self.is_true(&ALLOW_NEGATIVE) {
+            ""
+        } else {
+            " The points of a rating are positive."
+        };
         board.notes = format!(
             "Limits of this board: options of a poll: {options}; recipients of a message: {recipients}; points of a \
              rating, without the sign: {points}; newest matches that a search ranks by relevance: {matches}; unread messages \
              of an inbox, without receipts: {unread}. For each member: posts per hour: {posts}; messages per hour: \
-             {messages}; ratings per day: {ratings}; edits per hour, except staff: {edits}. {edit_window} The operators of \
-             the board can change these limits."
+             {messages}; ratings per day: {ratings}; edits per hour, except staff: {edits}. \
+             {edit_window}{comment_rule}{points_rule} The operators of the board can change these limits."
         );
         board
     }
@@ -334,6 +341,18 @@ mod tests {
             "delete a post: 19 min.",
         ] {
             assert!(notes.contains(limit), "{limit} {notes}");
+        }
+    }
+
+    #[test]
+    fn the_description_has_the_rules_of_ratings() {
+        for (allowed, is_stated) in [("false", true), ("true", false)] {
+            let keys = ["reputation.allow_empty_comment", "reputation.allow_negative"];
+            let texts = keys.map(|key| (key.to_owned(), allowed.to_owned()));
+            let notes = SettingValues(HashMap::from(texts)).describe().notes;
+            for rule in ["A rating needs a comment.", "The points of a rating are positive."] {
+                assert_eq!(notes.contains(rule), is_stated, "{rule} {notes}");
+            }
         }
     }
 
