@@ -152,7 +152,8 @@ struct FeedEvent {
     occurred_at: Timestamp,
     /// Id of the API request that caused the event; null if no API request caused it.
     request_id: Option<String>,
-    /// Only in an event without texts, because it would be larger than 256 KiB: always true.
+    /// Only in an event without texts, because it would be larger than 256 KiB: always true. If it would be too large even
+    /// with short titles, `data` is `{}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,

@@ -8,15 +8,17 @@ use serde_json::{Map, Value};
 use super::{Event, EventMeta};
 #[cfg(feature = "webhooks")]
 use crate::model::UserId;
-use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
+use crate::model::{DeliveryId, EventId, ForumId, Timestamp, first_paragraph};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a, T> {
-    /// Id of the delivery, as in the header `x-forum-delivery`. The stored body does not have it.
+    /// Id of the delivery, as in the header `x-forum-delivery`.
+    ///
+    /// The stored body does not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "DeliveryId")]
+    #[schemars(with = "DeliveryId", transform = first_paragraph)]
     delivery: Option<&'a DeliveryId>,
     /// Id of the event, the same in all of its deliveries.
     event: &'a EventId,
@@ -32,7 +34,7 @@ struct Body<'a, T> {
     example: Option<bool>,
     /// Only in a body without texts, because it would be larger than 256 KiB: always true. `body`, `bodyHtml`, `comment` and
     /// `extra` are then null. If the body would still be too large, titles, and the questions and options of polls, are
-    /// shortened.
+    /// shortened. If that does not suffice, `data` is `{}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     truncated: Option<bool>,

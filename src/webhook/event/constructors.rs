@@ -148,7 +148,7 @@ kinds! {
     MEMBER_ERASED member_erased(member: &UserId = &UserId::from(7))
         in None => ErasureEventData, ErasureEventData { member: ErasedMemberId { user_id: member } };
 
-    "A private message was sent. The event contains ids only."
+    "A private message was sent. The event contains ids only. Only endpoints whose owner is the sender or a recipient receive it. `messageId` is the id of the sender's copy. The copy of a recipient has another id: find it in the list of the inbox."
     MESSAGE_SENT message_sent(
         message: &MessageId = &MessageId::from(1),
         sender: &UserId = &AUTHOR.user_id,

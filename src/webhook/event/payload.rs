@@ -158,7 +158,7 @@ impl EventData for MessageEventData<'_> {}
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageIds<'a> {
-    /// The id of the sender's copy.
+    /// The id of the sender's copy, which only the sender can open.
     pub(super) message_id: &'a MessageId,
     /// Id of the sender.
     pub(super) sender_id: &'a UserId,
