@@ -48,7 +48,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime"]),
-    ("Instant::now", &["src/store/postgres/tokio_postgres_0_7/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/thread_pool.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/board/db/", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/", "examples/server/src/sign_in/check_queue.rs"]),
+    ("Instant::now", &["src/store/postgres/tokio_postgres_0_7/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/thread_pool.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/address/", "src/webhook/http/", "examples/server/src/board/db/", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/", "examples/server/src/sign_in/check_queue.rs"]),
     ("getrandom::", &["src/runtime"]),
     ("tokio::spawn", &["src/runtime", "src/webhook/address/", "src/webhook/http/", "examples"]),
     ("select ", SQL),

@@ -145,7 +145,11 @@ impl Lookups {
         let mut slow_names = lock(&self.slow_names);
         if duration < self.slow_after {
             slow_names.remove(name);
-        } else if slow_names.len() < MAX_SLOW_NAMES {
+        } else {
+            if slow_names.len() == MAX_SLOW_NAMES {
+                // Names that are no longer resolved stay until then.
+                slow_names.clear();
+            }
             slow_names.insert(name.to_owned());
         }
     }
