@@ -195,7 +195,7 @@ impl Shard {
     }
 
     /// Returns units to the window of the key. Returns `true` if the shard has neither a window of the key nor capacity
-    /// for one: the overflow window was charged.
+    /// for one: the overflow window was charged, unless the window of the key has ended since then.
     fn refund(&mut self, key: u128, cost: u32, budget: Budget, now: Timestamp) -> bool {
         let Some(known) = self.windows.get(&key) else {
             return self.windows.len() >= self.max_keys;
