@@ -247,7 +247,7 @@ END $forum_api$"
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "9841779f81344264511ab020038e7dffa53d9fc9acf5c642c231ecd4839f9443",
+                "6c77cbe58568a77eb41006d3fa186f6ade63e080e48b4c26f6c6600eb341b9dd",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),

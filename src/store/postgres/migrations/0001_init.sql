@@ -55,7 +55,7 @@ CREATE TABLE forum_api_events (
     -- long. They are null for a body with U+0000, whose parts Postgres does not return.
     parties TEXT GENERATED ALWAYS AS (
         CASE
-            WHEN topic NOT IN ('message.sent', 'member.rated') OR strpos(body, '\u0000') > 0 THEN NULL
+            WHEN topic NOT IN ('message.sent', 'member.rated') OR strpos(body, chr(92) || 'u0000') > 0 THEN NULL
             WHEN topic = 'message.sent' THEN body::JSON #>> '{data,message}'
             ELSE '"' || coalesce(body::JSON #>> '{data,member,userId}', '') || '","'
                 || coalesce(body::JSON #>> '{data,actor,userId}', '') || '"'
