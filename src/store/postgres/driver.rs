@@ -52,7 +52,8 @@ pub trait PostgresDriver: Send + Sync + 'static {
     /// A commit can wait without a limit, for example for a lost synchronous standby. So that reads continue, changes
     /// whose commits can wait occupy at most a quarter of the connections in `Stores`, and an eighth in
     /// `WebhookStores`, but at least one in each. A change that waits longer than 10 s for such a connection fails with
-    /// [`PostgresError::not_run`]. With `None`, the default, changes can use all connections.
+    /// [`PostgresError::not_run`]. With `None`, the default, changes can use all connections. Each call of `in_postgres` has a
+    /// limit of its own.
     fn max_connections(&self) -> Option<usize> {
         None
     }

@@ -78,6 +78,7 @@ use std::time::Duration;
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BackendError, BoardResult, OverloadedError};
 use forum_api::store::postgres::tokio_postgres_0_7;
+use forum_api::store::{Stores, WebhookStores};
 use futures_util::future::join;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -155,6 +156,9 @@ pub struct PostgresDatabase {
     statements: Arc<KnownStatements>,
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
+    /// The library's stores. They limit the connections of the pool that change rows.
+    pub stores: Stores,
+    pub webhooks: WebhookStores,
 }
 
 impl PostgresDatabase {
@@ -164,6 +168,8 @@ impl PostgresDatabase {
             statements: Arc::default(),
             writes: share(&pool, 2),
             searches: share(&pool, 4),
+            stores: Stores::in_postgres(&pool),
+            webhooks: WebhookStores::in_postgres(&pool),
             replicas: Replicas::default(),
             pool,
         }
