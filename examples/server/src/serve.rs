@@ -448,7 +448,9 @@ fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<
 /// Returns the sentence of the OpenAPI document about tokens.
 fn token_source(stated: &str) -> String {
     if ["https://", "http://"].iter().any(|scheme| stated.starts_with(scheme)) {
-        format!("If you are not an administrator, get a token at <{stated}>.")
+        format!(
+            "Administrators issue tokens in the control panel under API tokens. If you are not an administrator, get a token at <{stated}>."
+        )
     } else {
         stated.into()
     }
