@@ -23,7 +23,7 @@ use forum_test_support::prerequisites::BackendUrls;
 use forum_test_support::random::Random;
 use forum_test_support::redis::RedisServer;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// Number of members, each with a token.
 const TOKENS: usize = 10_000;
@@ -160,7 +160,7 @@ async fn measure(
         numbers([field(&redis.command(&["info", "server"]), "process_id:")]),
     ];
     let before = parties.each_ref().map(|ids| cpu_seconds(ids));
-    let times = run(&addresses, content, period).await;
+    let Sent { times, refused_searches } = run(&addresses, content, period).await;
     let count = times.len() as f64;
     let mut cpu = parties.each_ref().map(|ids| cpu_seconds(ids) * 1e6 / count);
     for (cpu, before) in cpu.iter_mut().zip(before) {
@@ -169,35 +169,52 @@ async fn measure(
     let per_second = count / period.as_secs_f64();
     let latencies = percentiles(times, [50.0, 99.0, 99.9]);
     println!(
-        "  nodes {nodes}: {per_second:.0} requests/s; p50, p99 and p99.9 in ms: {latencies:.1?}; µs {cpu:.0?}"
+        "  nodes {nodes}: {per_second:.0} requests/s; p50, p99 and p99.9 in ms: {latencies:.1?}; µs {cpu:.0?}; \
+         {refused_searches} searches refused"
     );
     Outcome { per_second, cpu }
 }
 
-/// Sends requests for `period`; returns their durations. All must succeed.
-async fn run(nodes: &Nodes, content: &Arc<Content>, period: Duration) -> Vec<Duration> {
+/// Requests of clients.
+#[derive(Default)]
+struct Sent {
+    /// Durations of the requests. That of a search includes its repetitions.
+    times: Vec<Duration>,
+    /// Number of searches that were refused at their time limit, and sent again after a second.
+    refused_searches: usize,
+}
+
+/// Sends requests for `period`. All must succeed, a search after any number of repetitions.
+async fn run(nodes: &Nodes, content: &Arc<Content>, period: Duration) -> Sent {
     let end = Instant::now() + period;
     let clients = (0..CLIENTS as u64).map(|number| {
         let content = Arc::clone(content);
         let mut client = ApiClient::new(nodes, Random::new(number));
         tokio::spawn(async move {
             let mut random = Random::new(1_000 + number);
-            let mut times = Vec::new();
+            let mut sent = Sent::default();
             while Instant::now() < end {
                 let request = content.choose(&mut random);
-                let sent = Instant::now();
-                let response = client.send(&request).await.expect("a response");
+                let began = Instant::now();
+                let mut response = client.send(&request).await.expect("a response");
+                while response.status == 503 && request.path.starts_with("/search") {
+                    sent.refused_searches += 1;
+                    sleep(Duration::from_secs(1)).await;
+                    response = client.send(&request).await.expect("a response");
+                }
                 assert!(response.status < 300, "{request:?}: {response:?}");
-                times.push(sent.elapsed());
+                sent.times.push(began.elapsed());
             }
-            times
+            sent
         })
     });
-    let mut times = Vec::new();
+    let mut all = Sent::default();
     for client in clients.collect::<Vec<_>>() {
-        times.extend(client.await.unwrap());
+        let sent = client.await.unwrap();
+        all.times.extend(sent.times);
+        all.refused_searches += sent.refused_searches;
     }
-    times
+    all
 }
 
 fn numbers(texts: impl IntoIterator<Item = String>) -> Vec<u32> {
