@@ -296,6 +296,7 @@ async fn find_events(
 /// Returns the number of the latest event. All transactions that have written an earlier one have ended.
 async fn last_event(tx: &Transaction<'_>) -> BoardResult<i64> {
     locks::board(tx).await?;
+    locks::limit_pauses(tx).await?;
     let last = tx.first(ErasedMember::LAST_EVENT_SQL, &[], |row| row.value("number")).await?;
     Ok(last.flatten().unwrap_or_default())
 }

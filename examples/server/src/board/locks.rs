@@ -193,12 +193,13 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> Boa
 /// the statements of the transaction for their values, because they change many rows.
 ///
 /// On Postgres, new writes wait as soon as this function waits, and a `VACUUM` or the creation of an index can hold a
-/// table for hours. The transaction therefore fails if this function waits longer than 500 ms for a table, or a later
-/// statement for a row.
+/// table for hours. The transaction therefore fails if this function waits longer than 1.5 s for a table, or a later
+/// statement for a row. The limit is longer than `deadlock_timeout` (one second), after which Postgres cancels an
+/// automatic vacuum for which a lock waits.
 pub async fn board(tx: &Transaction<'_>) -> BoardResult<()> {
     tx.execute_batch(tx.dialect(
         "",
-        "SET LOCAL plan_cache_mode = auto; SET LOCAL lock_timeout = '500ms';
+        "SET LOCAL plan_cache_mode = auto; SET LOCAL lock_timeout = '1500ms';
         LOCK TABLE thread, member, post, forum, forum_count IN EXCLUSIVE MODE",
     ))
     .await

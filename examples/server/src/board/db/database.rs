@@ -94,7 +94,7 @@ impl BoardDatabase {
     }
 
     /// Runs `change` as [`write`](Self::write) does, without timeouts. On Postgres, a change that fails because of a
-    /// `lock_timeout` of its own runs again after a second, until it gets its locks.
+    /// `lock_timeout` of its own runs again after three seconds, until it gets its locks.
     pub async fn write_without_timeout<T: Send + 'static>(
         &self,
         change: impl Change<T> + Clone + 'static,

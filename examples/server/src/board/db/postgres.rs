@@ -107,8 +107,8 @@ const CONFLICTS: [SqlState; 3] = [
     SqlState::FEATURE_NOT_SUPPORTED,
 ];
 
-/// Pause before a change without a time limit tries to get a lock again. Other writes run meanwhile.
-const LOCK_PAUSE: Duration = Duration::from_secs(1);
+/// Pause before a change with a `lock_timeout` of its own tries to get a lock again. Other writes run meanwhile.
+const LOCK_PAUSE: Duration = Duration::from_secs(3);
 
 /// Time that a write waits for its turn: for a connection, and for the locks of its rows. Afterwards it fails without an
 /// effect, and the client may retry it.
@@ -216,8 +216,8 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it. `turn_ends` limits the wait for
-    /// each lock, and the time of the last attempt's beginning. With `None`, a change that does not get a lock runs
-    /// again after [`LOCK_PAUSE`], until it gets the lock.
+    /// each lock, and the time of the last attempt's beginning. A change that does not get a lock within a `lock_timeout`
+    /// of its own runs again after [`LOCK_PAUSE`], with `None` until it gets the lock.
     pub(super) async fn repeat<T>(
         &self,
         kind: TransactionKind,
@@ -237,7 +237,8 @@ impl PostgresDatabase {
             let copy = change.copy();
             let written = self.transaction(kind, &settings, change.kind, copy, &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
-            if turn_ends.is_none() && failure.get() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            let is_in_time = turn_ends.is_none_or(|end| Instant::now() + LOCK_PAUSE < end);
+            if is_in_time && failure.get() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
                 tracing::debug!("another process holds a lock; running the transaction again");
                 sleep(LOCK_PAUSE).await;
                 continue;
