@@ -212,8 +212,8 @@ impl DatabaseUrl {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),
             Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) => {
-                let is_other = own_files::begins_as_sqlite(path).is_ok_and(|begins| !begins);
-                if is_other && path.metadata().is_ok_and(|file| file.len() > 0) {
+                let has_content = path.metadata().is_ok_and(|file| file.len() > 0);
+                if has_content && own_files::begins_as_sqlite(path).is_ok_and(|begins| !begins) {
                     let shown = path.display();
                     let reason = format!("the file \"{shown}\" is not a SQLite database");
                     return Err(BoardError::conflict(reason));
