@@ -428,8 +428,9 @@ impl PostDeletion<'_> {
             .read(move |connection| Box::pin(moderation::unfinished_since(connection, same)))
             .await?;
         deleted.is_continued = earlier.is_some();
-        let entry = audit::entry(audit::POST_DELETED, "")?.with_details(&details);
+        let mut entry = audit::entry(audit::POST_DELETED, "")?.with_details(&details);
         let began_at = earlier.unwrap_or(entry.occurred_at);
+        entry.occurred_at = entry.occurred_at.max(began_at);
         let list = PostsOfMember::to_delete(member, since.unwrap_or(BEGINNING));
         let ended = change_posts(board, list, entry, began_at, stops, &mut deleted.count).await;
         if deleted.is_continued || deleted.count > 0 {
