@@ -105,7 +105,8 @@ function subscription(target, targetId) {
     const created = form(label, [], async () => {
       if (isFollowed) await call("unsubscribe", encoded`/subscriptions/${target}/${targetId}`)
       else await call("subscribe", "/subscriptions", { target, targetId })
-      if (used === token) followed[isFollowed ? "delete" : "add"](`${target} ${targetId}`)
+      if (used !== token) return null
+      followed[isFollowed ? "delete" : "add"](`${target} ${targetId}`)
       return (focus) => {
         const changed = change()
         created.replaceWith(changed)
