@@ -53,6 +53,7 @@ def texts(seed: int) -> dict[str, str]:
         "tables": fill("|a|b|\n|-|-|\n|c|d|\n\n"),
         "lists": fill("- a\n  1. b\n"),
         "block_quotes": fill("> " * 40 + "a\n\n"),
+        "quotes_after_a_carriage_return": "\r" + ">" * (LENGTH - 1),
         "brackets": fill("[a](b "),
         "references": "[b]: /c\n\n" + fill("[a][b] ")[:-20],
         "emphasis": fill("*a _b "),

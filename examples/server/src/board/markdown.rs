@@ -63,8 +63,13 @@ pub fn render_blocking(source: &str) -> String {
     if html.len() <= MAX_LENGTH_FACTOR * source.len() + MIN_LENGTH_LIMIT {
         return html;
     }
-    let lines = source.lines().map(|line| format!("    {line}\n"));
+    let lines = source_lines(source).map(|line| format!("    {line}\n"));
     render_source(&lines.collect::<String>())
+}
+
+/// Returns the lines of a source. In Markdown, a carriage return without line feed ends a line as well.
+fn source_lines(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().flat_map(|line| line.split('\r'))
 }
 
 fn render_source(source: &str) -> String {
@@ -415,7 +420,7 @@ fn max_cells(source: &str) -> usize {
     let mut cells = 0;
     let mut lines = 0;
     let mut columns = 0;
-    for line in source.lines().flat_map(|line| line.split('\r')) {
+    for line in source_lines(source) {
         if line.bytes().all(|byte| b" \t".contains(&byte)) {
             cells += lines * columns;
             (lines, columns) = (0, 0);
@@ -530,10 +535,13 @@ mod tests {
 
     #[test]
     fn a_source_with_too_long_html_is_shown_as_code() {
-        let source = ">".repeat(20_000);
-        let html = render_blocking(&source);
-        assert!(html.starts_with("<pre><code>"));
-        assert!(html.len() <= 8 * source.len() + 4096);
+        let quotes = ">".repeat(20_000);
+        for before in ["", "\r", "tea\r", "tea\r\r", "tea\r\n"] {
+            let source = format!("{before}{quotes}");
+            let html = render_blocking(&source);
+            assert!(html.starts_with("<pre><code>"), "{before:?}");
+            assert!(html.len() <= 8 * source.len() + 4096, "{before:?}");
+        }
         assert!(render_blocking("> > > deep").contains("<blockquote>"));
         assert!(render_blocking(&"<".repeat(3000)).starts_with("<p>"));
     }
