@@ -1,8 +1,8 @@
 //! Changes of many rows that commands leave to batches: each batch is a short transaction, so that other writes do not wait.
 //!
 //! A command writes what is left to do with its change. After a crash, the batches go on. Reads before the batches are
-//! correct, except the number of voters of a poll with removed options in which a member can choose several options. Events
-//! that are left to batches are late.
+//! correct, except the number of voters of a poll with removed options in which a member can choose several options, and
+//! the numbers of posts on profiles while more than 1,000 threads wait. Events that are left to batches are late.
 
 use std::time::Duration;
 

@@ -88,6 +88,30 @@ async fn profiles_are_right_before_the_authors_of_a_hidden_thread_are_recounted(
     }
 }
 
+/// The cost of a profile does not grow with the number of threads that wait for a recount.
+#[tokio::test]
+async fn a_profile_includes_the_next_thousand_threads_that_wait() {
+    let demo = Demo::new().await;
+    add_members(&demo, 1).await;
+    for statement in [
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1001)
+        INSERT INTO thread (id, forum_id, title, title_words, author_id, state, created_at, last_activity_at)
+        SELECT 1000000 + n, forum.id, 'tea', 'tea', 1001, 'deleted', 0, 0
+        FROM number JOIN forum ON forum.title = 'General'",
+        "INSERT INTO thread_author (thread_id, author_id, post_count, counted)
+        SELECT id, 1001, 1, 1 FROM thread WHERE id > 1000000",
+        "INSERT INTO thread_recount (thread_id, counts) SELECT id, FALSE FROM thread WHERE id > 1000000",
+        "UPDATE member SET post_count = 1001 WHERE id = 1001",
+    ] {
+        demo.sql(statement).await;
+    }
+    let shown = async || demo.get("guest", "/members/1001").await.1["postCount"].clone();
+    assert_eq!(shown().await, json!(1));
+    assert!(demo.board.run_batch(BatchKind::Recount).await.unwrap());
+    assert_eq!(sum_of_stored_counts(&demo).await, 1000);
+    assert_eq!(shown().await, json!(0));
+}
+
 #[tokio::test]
 async fn a_thread_of_a_single_author_is_counted_when_it_is_hidden_or_shown() {
     let demo = Demo::new().await;

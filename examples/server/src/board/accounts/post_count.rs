@@ -2,13 +2,15 @@
 //!
 //! The posts of a thread count while the thread is visible in a forum that members can read. Hiding or showing a thread of one
 //! author changes the count at once. A thread can have any number of authors, so otherwise hiding or showing it only marks it
-//! in `thread_recount`, and [`RecountBatch`] then changes the counts of its authors. Meanwhile [`SHOWN`] adds the difference.
+//! in `thread_recount`, and [`RecountBatch`] then changes the counts of its authors. Meanwhile [`SHOWN`] adds the difference, of
+//! up to 1,000 threads: while more of them wait, a profile does not show the change of the further ones yet.
 
 use forum_api::host::BoardResult;
 
 use crate::board::db::{LastChange, Transaction, bind};
 
-/// The number that the profile of the row `member` shows.
+/// The number that the profile of the row `member` shows. It includes the threads that are recounted next; their number is
+/// limited, because each profile looks up all of them.
 pub const SHOWN: &str = "
     member.post_count + coalesce((
         SELECT CAST(sum((
@@ -16,7 +18,7 @@ pub const SHOWN: &str = "
             FROM thread_author
             WHERE thread_author.thread_id = thread_recount.thread_id AND thread_author.author_id = member.id
         )) AS BIGINT)
-        FROM thread_recount
+        FROM (SELECT thread_id, counts FROM thread_recount ORDER BY thread_id LIMIT 1000) AS thread_recount
     ), 0)";
 
 /// Adds `:added` visible posts of `:author` to `:thread`, of which `:counted` count on the profile. The author is null if
