@@ -87,6 +87,8 @@ pub enum EndpointChange {
     Removed,
     Updated(EndpointValues),
     Disabled,
+    /// The restored database does not have the last owner: the endpoint would send the events of the former one.
+    OwnerLost,
     SecretRotated,
     SecretActivated,
 }
@@ -150,12 +152,19 @@ impl EndpointValues {
         }
     }
 
-    /// Replaces `#` and the id of an owner with the username.
-    fn with_owner_of(mut self, board: &Connection) -> Result<Self> {
-        let id = self.owner.as_deref().and_then(audit::parse_marked_id);
-        if let Some(id) = id {
-            let account = id.parse().map(|id| Account::find(board, id)).ok().transpose()?;
-            self.owner = account.flatten().map(|owner| owner.name);
+    /// Replaces `#` and the id of an owner with the username, if the restored database has the member, and the username of
+    /// an owner with `#` and the id, if it does not.
+    fn with_owner_in(mut self, restored: &Connection, replaced: &Connection) -> Result<Self> {
+        let Some(owner) = self.owner.as_deref() else {
+            return Ok(self);
+        };
+        if let Some(id) = audit::parse_marked_id(owner) {
+            let account = id.parse().map(|id| Account::find(restored, id)).ok().transpose()?;
+            if let Some(found) = account.flatten() {
+                self.owner = Some(found.name);
+            }
+        } else if let Some(lost) = NamedMember::find_lost(owner, restored, replaced)? {
+            self.owner = Some(audit::marked_id(lost));
         }
         Ok(self)
     }
@@ -216,6 +225,12 @@ impl NamedMember {
         };
         let same = Account::find(restored, id)?;
         Ok(Some(Self { id, is_restored: same.is_some_and(|same| same.name == name) }))
+    }
+
+    /// Returns the id of a member whom the restored database does not have.
+    fn find_lost(name: &str, restored: &Connection, replaced: &Connection) -> Result<Option<i64>> {
+        let found = Self::find(name, restored, replaced)?;
+        Ok(found.filter(|member| !member.is_restored).map(|lost| lost.id))
     }
 }
 
@@ -294,10 +309,9 @@ impl NewEntries {
             let mut parts: Vec<_> = details.split("; ").map(str::to_owned).collect();
             for part in &mut parts {
                 if let Some(owner) = part.strip_prefix("owner ")
-                    && let Some(lost) = NamedMember::find(owner, restored, replaced)?
-                    && !lost.is_restored
+                    && let Some(lost) = NamedMember::find_lost(owner, restored, replaced)?
                 {
-                    *part = format!("owner {}", audit::marked_id(lost.id));
+                    *part = format!("owner {}", audit::marked_id(lost));
                 }
             }
             *details = parts.join("; ");
@@ -462,6 +476,7 @@ impl CarriedChanges {
                 add(EndpointChange::Removed);
                 continue;
             }
+            let mut is_owner_lost = false;
             if let Some(updated) = entries.updated_endpoints.get(id)
                 && let Some(former) = EndpointValues::find(restored, id)?
             {
@@ -469,19 +484,22 @@ impl CarriedChanges {
                 let owner = entries.hidden_endpoints.get(id);
                 let is_hidden =
                     owner.is_some_and(|id| entries.last(&audit::MEMBER_ERASED, id).is_some());
-                let last = match present {
+                let last_values = match present {
                     Some(present) if is_hidden => present,
                     None if is_hidden => {
                         add(EndpointChange::Removed);
                         continue;
                     }
                     present => {
-                        let mut logged = updated.clone().with_owner_of(restored)?;
+                        let mut logged = updated.clone();
                         // The table has another URL if an update was not repeated after an earlier restore.
                         logged.complete_url(present.and_then(|present| present.url));
                         logged
                     }
                 };
+                let mut last = last_values.with_owner_in(restored, replaced)?;
+                let is_marked = |owner: &mut String| audit::parse_marked_id(owner).is_some();
+                is_owner_lost = last.owner.take_if(is_marked).is_some();
                 let values = last.without(&former);
                 if values != EndpointValues::default() {
                     add(EndpointChange::Updated(values));
@@ -505,6 +523,8 @@ impl CarriedChanges {
             );
             if was_enabled && is_disabled {
                 add(EndpointChange::Disabled);
+            } else if was_enabled && is_owner_lost {
+                add(EndpointChange::OwnerLost);
             }
         }
         Ok(())

@@ -403,6 +403,9 @@ async fn repeat(board: &ReferenceBoard, changes: CarriedChanges) -> BoardResult<
                 ("endpoint", "changed", "update")
             }
             EndpointChange::Disabled => ("endpoint", "disabled", "disable"),
+            EndpointChange::OwnerLost => {
+                ("owner of the endpoint", "replaced by a later member", "disable")
+            }
             EndpointChange::SecretRotated => ("secret of the endpoint", "rotated", "rotate"),
             EndpointChange::SecretActivated => ("secret of the endpoint", "activated", "activate"),
         };

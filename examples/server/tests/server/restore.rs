@@ -486,6 +486,7 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
     };
     let [given, moved, erased] = [add("alice"), add("admin"), add("admin")];
     let [of_unknown, renewed] = [add("admin"), add("admin")];
+    let [of_later, hidden, disabled] = [add("admin"), add("admin"), add("admin")];
     server.run_ok(&format!("webhook rotate {renewed}"));
     server.run_ok("backup copy.db");
     server.run_ok("member add zelda --groups members");
@@ -496,6 +497,11 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
         format!("webhook update {moved} --owner bob"),
         format!("webhook update {erased} --url {url} --owner alice"),
         format!("webhook update {of_unknown} --url {url} --owner zelda"),
+        format!("webhook update {of_later} --owner zelda"),
+        format!("webhook update {hidden} --owner alice"),
+        format!("webhook update {hidden} --owner zelda"),
+        format!("webhook update {disabled} --owner zelda"),
+        format!("webhook disable {disabled}"),
         format!("webhook activate {renewed}"),
         format!("webhook rotate {renewed}"),
         "member erase alice --yes".into(),
@@ -504,14 +510,23 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
     }
     let directory = server.stop();
     let [_, to_repeat] = restore_in_json(&directory, "copy.db");
+    let disable = |id: &str| format!("webhook disable {id}");
     let mut expected = BTreeMap::from([
-        (&given, format!("webhook update {given} --owner bob")),
-        (&moved, format!("webhook update {moved} --url {url} --owner bob")),
-        (&erased, format!("webhook remove {erased}")),
-        (&of_unknown, format!("webhook update {of_unknown} --url {url}")),
-        (&renewed, format!("webhook rotate {renewed}")),
+        (&given, vec![format!("webhook update {given} --owner bob")]),
+        (&moved, vec![format!("webhook update {moved} --url {url} --owner bob")]),
+        (&erased, vec![format!("webhook remove {erased}")]),
+        (
+            &of_unknown,
+            vec![format!("webhook update {of_unknown} --url {url}"), disable(&of_unknown)],
+        ),
+        (&renewed, vec![format!("webhook rotate {renewed}")]),
+        // The former owner sees more than the last one, whom the backup does not have.
+        (&of_later, vec![disable(&of_later)]),
+        (&hidden, vec![disable(&hidden)]),
+        (&disabled, vec![disable(&disabled)]),
     ])
     .into_values()
+    .flatten()
     .collect::<Vec<_>>();
     expected.push("member erase alice".into());
     assert_eq!(to_repeat, json!(expected));
