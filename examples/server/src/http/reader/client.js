@@ -22,6 +22,7 @@ const OPERATIONS = {
 const $ = (selector) => document.querySelector(selector)
 const responses = new Map()  // Responses with an `etag`, by token and path.
 let callsMade = 0
+let removals = 0  // Number of times that the member removed the token.
 
 /// A map from texts to JSON values that a reload of this tab keeps.
 class StoredMap {
@@ -62,7 +63,7 @@ async function call(operation, path, body, as = token) {
   }
   // The script handles `etag` itself, so that the page can show status 304.
   const condition = known && { "if-none-match": known.etag }
-  const shown = { operation, cost, method, path, headers, sent, began: performance.now() }
+  const shown = { operation, cost, method, path, headers, sent, began: performance.now(), removal: removals }
   let response, text
   try {
     response = await fetch(API + path, { method, headers: { ...headers, ...condition }, body: sent, cache: "no-store" })
@@ -89,7 +90,7 @@ async function call(operation, path, body, as = token) {
     throw Object.assign(new Error(), content?.error, { status, field, message: message.join(" ") })
   }
   const etag = response.headers.get("etag")
-  if (method === "GET" && etag) responses.set(as + path, { etag, body: content })
+  if (method === "GET" && etag && shown.removal === removals) responses.set(as + path, { etag, body: content })
   return content
 }
 
@@ -111,8 +112,18 @@ function queryOf(values) {
   return given.length ? `?${new URLSearchParams(given)}` : ""
 }
 
-/// Shows a request above the earlier ones.
-function showCall({ operation, cost, method, path, headers, sent, began, status, budget, content }) {
+/// Removes the requests, which contain the token, and the responses to them.
+function clearCalls() {
+  removals++
+  responses.clear()
+  callsMade = 0
+  $("#calls").replaceChildren()
+  $("#drawer").textContent = "API requests"
+}
+
+/// Shows a request above the earlier ones. If the token was removed while it ran, shows neither the token nor texts.
+function showCall({ operation, cost, method, path, headers, sent, began, removal, status, budget, content }) {
+  if (removal !== removals) [headers, sent, budget, content] = [{}]
   const details = folded(status === 304 ? "JSON of the stored response" : "JSON of the response")
   details.addEventListener("toggle", () => details.append(json(content)), { once: true })
   const code = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + API + path)}`,

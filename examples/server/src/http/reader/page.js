@@ -179,8 +179,10 @@ function refuse(message) {
   $("#token").ariaInvalid = message ? "true" : null
 }
 
+/// Removes the token. The requests stay if the token has become invalid: they show why.
 async function forget(message = "") {
   keepToken("", null)
+  if (!message) clearCalls()
   refuse(message)
   $("#token").focus()
   await show({ message: message || "The token was removed from this tab." })
