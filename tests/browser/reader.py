@@ -326,6 +326,10 @@ def typing(page: Page) -> None:
     during(page, "/subscriptions$", page.get_by_role("button", name="Subscribe").click, lambda: area.fill("Hi"))
     expect(status(page)).to_have_text("Subscribed")
     expect(area).to_be_focused()
+    area.fill("One cup")
+    during(page, "/posts$", page.get_by_role("button", name="Reply").click, lambda: area.fill("One cup, and another"))
+    posted(page, "One cup")
+    expect(area).to_have_value("One cup, and another")
     area.fill("")
     show(page, "/#/members/@bob")
     bob = page.request.get("/api/v1/members/@bob").json()["userId"]

@@ -33,10 +33,12 @@ function form(label, fields, send, draft) {
     mark(null)
     announce("")
     const used = token
+    const stored = JSON.stringify(drafts.get(draft))
     sending.add(draft)
     try {
       const then = await send(new FormData(created))
-      if (draft) discard(draft)
+      // What the member has written while the request ran is not sent.
+      if (draft && JSON.stringify(drafts.get(draft)) === stored) discard(draft)
       const { activeElement } = document
       const isElsewhere = activeElement !== document.body && !created.contains(activeElement)
       // The focus stays where the member has moved it while the request ran.
