@@ -96,7 +96,7 @@ impl ReferenceBoard {
         Ok(rules)
     }
 
-    /// Returns the account of a valid session, and records the use.
+    /// Returns the account of a valid session, and begins to record the use.
     pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
         let Some((account, used_at)) = self
@@ -106,15 +106,21 @@ impl ReferenceBoard {
             return Ok(None);
         };
         if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION) {
-            let recorded = self
-                .database
-                .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)))
-                .await;
-            if let Err(error) = recorded {
-                tracing::error!(%error, "failed to record the use of a session");
-            }
+            let board = self.clone();
+            tokio::spawn(async move { board.record_use(session, now).await });
         }
         Ok(Some(account))
+    }
+
+    /// Records the use of a session. Pages do not wait for this write, because other writes can take seconds.
+    async fn record_use(&self, session: Hash, now: Timestamp) {
+        let recorded = self
+            .database
+            .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)))
+            .await;
+        if let Err(error) = recorded {
+            tracing::error!(%error, "failed to record the use of a session");
+        }
     }
 
     /// Writes the collected times to the database.

@@ -1,6 +1,10 @@
 //! Expiry and removal of sessions.
 
+use std::sync::mpsc::channel;
+
 use forum_api::model::UserRef;
+use forum_api::store::sqlite::SqliteError;
+use tokio::time::timeout;
 
 use crate::board::accounts::sessions::{self, Hash};
 
@@ -35,6 +39,13 @@ async fn last_use(demo: &Demo) -> i64 {
     demo.query_value("SELECT max(used_at) AS value FROM session").await
 }
 
+/// Waits until a use at the present time is recorded.
+async fn wait_for_record(demo: &Demo) {
+    let now = demo.clock.now().as_millis();
+    let is_recorded = async { while last_use(demo).await != now {} };
+    timeout(Duration::from_secs(4), is_recorded).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_session_ends_after_two_idle_hours_and_after_a_day_of_use() {
     for (uses, pause, last_pause) in [(2, IDLE - 1, IDLE), (23, HOUR, HOUR)] {
@@ -44,6 +55,7 @@ async fn a_session_ends_after_two_idle_hours_and_after_a_day_of_use() {
         for _ in 0..uses {
             demo.advance(pause);
             assert!(is_signed_in(&demo, SESSION).await, "{uses} uses");
+            wait_for_record(&demo).await;
         }
         demo.advance(last_pause);
         assert!(!is_signed_in(&demo, SESSION).await, "{uses} uses");
@@ -60,7 +72,26 @@ async fn a_use_is_recorded_once_a_minute() {
     assert_eq!(last_use(&demo).await, begun);
     demo.advance(1);
     assert!(is_signed_in(&demo, SESSION).await);
-    assert_eq!(last_use(&demo).await, demo.clock.now().as_millis());
+    wait_for_record(&demo).await;
+}
+
+#[tokio::test]
+async fn a_page_does_not_wait_for_other_writes() {
+    let demo = Demo::in_storage(Backend::File.create_storage().await, Language::English).await;
+    begin(&demo, SESSION).await;
+    demo.advance(MINUTE);
+    let BoardDatabase::Sqlite(database) = demo.database() else {
+        panic!("the database is in Postgres");
+    };
+    let (release, held) = channel::<()>();
+    database.write_detached::<SqliteError>(move |_| {
+        drop(held.recv());
+        Ok(())
+    });
+    let signed_in = timeout(Duration::from_secs(4), is_signed_in(&demo, SESSION)).await;
+    drop(release);
+    assert_eq!(signed_in, Ok(true));
+    wait_for_record(&demo).await;
 }
 
 #[tokio::test]
