@@ -78,7 +78,8 @@ fn render_source(source: &str) -> String {
     match &source {
         Cow::Borrowed(source) => html::push_html(&mut html, safe(events(source))),
         Cow::Owned(source) => {
-            html::push_html(&mut html, link_addresses(safe(events(source))));
+            let events = events(source).map(with_restored_address);
+            html::push_html(&mut html, link_addresses(safe(events)));
             html = restore(&html);
         }
     }
@@ -232,6 +233,15 @@ fn restore(text: &str) -> String {
         found.map_or(letter, |(mark, _)| *mark)
     });
     restored.collect()
+}
+
+/// Restores the address of a link or an image. It can be a bare address that is the address of a link only after the marks
+/// of another one are replaced.
+fn with_restored_address(mut event: Event<'_>) -> Event<'_> {
+    if let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = &mut event {
+        *dest_url = restore(dest_url).into();
+    }
+    event
 }
 
 /// Turns delimited addresses into links, except in links and images: those can surround a delimited address that contained
