@@ -590,6 +590,9 @@ def names(page: Page) -> None:
     expect(page.locator("time")).to_have_count(0)
     show(page, "/#/search?by=999")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    for query, field in [("q=-tea", "at least one word"), ("q=tea&after=none", "after: expected")]:
+        show(page, f"/#/search?{query}")
+        expect(page.get_by_role("alert").filter(has_text=field)).to_be_visible()
     show(page, "/#/forums/2")
     expect(page.get_by_text(re.compile("started by .*, last activity ")).first).to_be_visible()
     expect(page.locator("main time").first).to_have_attribute("title", re.compile(r":\d\d:\d\d .*\w"))

@@ -16,7 +16,7 @@ async function showSearch(params) {
   $("#q").value = q ?? ""
   const page = await Promise.all([call("search", `/search${queryOf({ q, by, after: params.get("after") })}`), identify()])
     .then(([found]) => found, (error) => {
-      if (error.status === 400) error.message = "Enter at least one word to search for, and at most 32."
+      if (error.status === 400 && error.field === "q") error.message = "Enter at least one word to search for, and at most 32."
       throw error
     })
   const mark = marker(q)
