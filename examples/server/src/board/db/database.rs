@@ -145,7 +145,7 @@ impl BoardDatabase {
     pub fn stores(&self) -> Stores {
         match self {
             Self::Sqlite(database) => Stores::in_sqlite(database),
-            Self::Postgres(database) => database.stores.clone(),
+            Self::Postgres(database) => Stores::clone(&database.stores),
         }
     }
 
@@ -153,7 +153,7 @@ impl BoardDatabase {
     pub fn webhooks(&self) -> WebhookStores {
         match self {
             Self::Sqlite(database) => WebhookStores::in_sqlite(database),
-            Self::Postgres(database) => database.webhooks.clone(),
+            Self::Postgres(database) => WebhookStores::clone(&database.webhooks),
         }
     }
 

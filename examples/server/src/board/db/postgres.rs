@@ -157,8 +157,8 @@ pub struct PostgresDatabase {
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
     /// The library's stores. They limit the connections of the pool that change rows.
-    pub stores: Stores,
-    pub webhooks: WebhookStores,
+    pub stores: Arc<Stores>,
+    pub webhooks: Arc<WebhookStores>,
 }
 
 impl PostgresDatabase {
@@ -168,8 +168,8 @@ impl PostgresDatabase {
             statements: Arc::default(),
             writes: share(&pool, 2),
             searches: share(&pool, 4),
-            stores: Stores::in_postgres(&pool),
-            webhooks: WebhookStores::in_postgres(&pool),
+            stores: Arc::new(Stores::in_postgres(&pool)),
+            webhooks: Arc::new(WebhookStores::in_postgres(&pool)),
             replicas: Replicas::default(),
             pool,
         }
