@@ -14,14 +14,16 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use crate::sqlx_guide::{SqlxDriver, pool_options};
 use crate::sqlx_migrator::with_forum_api;
 
-/// Returns the migrator of a board with a number of tables.
+/// Returns the migrator of a board with a number of tables, and with a table of migrations that is not the default one.
 fn board(tables: i64) -> Migrator {
     let migration = |number| {
         let sql = AssertSqlSafe(format!("CREATE TABLE board_{number} ()")).into_sql_str();
         let version = 20260101120000 + number;
         Migration::new(version, "board".into(), MigrationType::Simple, sql, false)
     };
-    Migrator::with_migrations((0..tables).map(migration).collect())
+    let mut board = Migrator::with_migrations((0..tables).map(migration).collect());
+    board.dangerous_set_table_name("board_migrations");
+    board
 }
 
 #[tokio::main]
@@ -39,9 +41,11 @@ async fn main() {
         if migrated_before {
             migrate(&driver).await.unwrap();
         }
-        // The second run has no pending migration, and the third one of the board, whose version is below the library's.
+        board(1).run(&pool).await.unwrap();
+        // The first run has pending migrations of the library only, the second none, and the third one of the board, whose
+        // version is below the library's.
         for tables in [1, 1, 2] {
-            with_forum_api(&board(tables)).run(&pool).await.unwrap();
+            with_forum_api(board(tables)).run(&pool).await.unwrap();
             assert_eq!(schema_status(&driver).await.unwrap(), SchemaStatus::UpToDate);
         }
     }

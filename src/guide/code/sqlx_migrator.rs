@@ -11,14 +11,18 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 /// times such as 20260101120000, so that both increase independently.
 const VERSIONS: i64 = 1_000_000_000_000_000;
 
-/// Returns a migrator with the migrations of the board and those of the library. A version of the library with new migrations
-/// adds some, and changes none.
-pub fn with_forum_api(board: &Migrator) -> Migrator {
+/// Adds the migrations of the library to the migrator of the board, such as `sqlx::migrate!()`. A version of the library with
+/// new migrations adds some, and changes none.
+pub fn with_forum_api(mut board: Migrator) -> Migrator {
     let library = migration_scripts().into_iter().map(|script| {
         let version = VERSIONS + i64::from(script.number);
         let description = format!("forum_api {}", script.name).into();
         let sql = AssertSqlSafe(script.sql).into_sql_str();
         Migration::new(version, description, MigrationType::Simple, sql, false)
     });
-    Migrator::with_migrations(board.iter().cloned().chain(library).collect())
+    let migrations = board.iter().cloned().chain(library).collect();
+    // The settings of the board stay. With another table of migrations, its migrations would run again. sqlx does not document
+    // the field.
+    board.migrations = Migrator::with_migrations(migrations).migrations;
+    board
 }
