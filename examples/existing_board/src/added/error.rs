@@ -1,5 +1,6 @@
 //! Added: converts the errors of the form to errors of the API.
 
+use deadpool_postgres::PoolError;
 use forum_api::host::{BackendError, BoardError};
 
 use crate::before::ReplyError;
@@ -14,13 +15,17 @@ impl From<ReplyError> for BoardError {
             ReplyError::Empty => Self::validation("body", text).with_reason("required"),
             ReplyError::TooLong => Self::validation("body", text).with_reason("too_long"),
             ReplyError::TooSoon(left) => Self::rate_limited(text).with_retry_after(left),
-            ReplyError::Failed(source) => Self::Internal(source),
+            ReplyError::Failed(source) => match source.downcast::<PoolError>() {
+                // Nothing ran: the API responds with a 503, and the client repeats the request.
+                Ok(no_connection) => (*no_connection).into(),
+                Err(source) => Self::Internal(source),
+            },
         }
     }
 }
 
 impl From<ReplyError> for BackendError {
     fn from(error: ReplyError) -> Self {
-        Self::new(error)
+        BoardError::from(error).into()
     }
 }

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use deadpool_postgres::{PoolError, TimeoutType};
+use forum_api::host::{BackendError, BoardError};
+
+use crate::before::ReplyError;
 use crate::fixture::run_with_postgres;
 use crate::site::{Site, TOPIC};
 
@@ -60,6 +64,19 @@ fn the_form_and_the_api_return_the_same_errors() {
             }
             assert_eq!(site.count("entry").await, 1, "nothing was written");
             assert_eq!(site.pending_events().await, []);
+        }
+    });
+}
+
+#[test]
+fn a_command_without_a_connection_did_not_run() {
+    let error = || ReplyError::from(PoolError::Timeout(TimeoutType::Wait));
+    assert_eq!(BoardError::from(error()).status(), 503);
+    assert_eq!(BoardError::from(BackendError::from(error())).status(), 503);
+    run_with_postgres(async {
+        let timeouts = Site::new(PAUSE).await.club.pool.timeouts();
+        for limit in [timeouts.wait, timeouts.create] {
+            assert!(limit.is_some_and(|limit| limit <= Duration::from_secs(10)), "{limit:?}");
         }
     });
 }
