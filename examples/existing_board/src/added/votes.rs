@@ -21,6 +21,9 @@ pub const POST_VOTED: Topic = Topic::from_static("post.voted");
 
 const PATH: &str = "/threads/{threadId}/posts/{postId}/votes";
 
+/// Locks the entry until the end of the transaction, so that each vote counts the earlier ones and its event follows theirs.
+const LOCK: &str = "SELECT FROM entry WHERE id = $1 FOR NO KEY UPDATE";
+
 const VOTE: &str = "
     WITH voted AS (INSERT INTO vote (entry, member) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING entry)
     SELECT section, (SELECT count(*) FROM vote WHERE entry = $1) + (SELECT count(*) FROM voted) AS vote_count,
@@ -80,6 +83,7 @@ async fn vote(
     let transaction = client.transaction().await?;
     let entry = post.post_id.to_i64()?;
     let voter = member.user_id().to_i64()?;
+    transaction.execute(LOCK, &[&entry]).await?;
     let row = transaction.query_one(VOTE, &[&entry, &voter]).await?;
     let (section, vote_count): (i64, _) = (row.get("section"), row.get("vote_count"));
     let votes = InForum::new(section.into(), PostVotes { vote_count });

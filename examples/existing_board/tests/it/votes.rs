@@ -41,3 +41,30 @@ fn a_vote_is_counted_once_and_has_an_event() {
         assert_eq!(webhook["operationId"], "onPostVotedEvent");
     });
 }
+
+#[test]
+fn a_vote_counts_one_that_was_committed_while_it_waited() {
+    run_with_postgres(async {
+        let site = Site::new(Duration::ZERO).await;
+        let posts = site.list_posts(TOPIC).await.json();
+        let entry = posts["items"][0]["postId"].as_str().unwrap();
+        let id: i64 = entry.parse().unwrap();
+        let mut client = site.club.pool.get().await.unwrap();
+        let earlier = client.transaction().await.unwrap();
+        let lock = "SELECT FROM entry WHERE id = $1 FOR NO KEY UPDATE";
+        earlier.execute(lock, &[&id]).await.unwrap();
+        let vote = "INSERT INTO vote (entry, member) VALUES ($1, $2)";
+        earlier.execute(vote, &[&id, &site.alice]).await.unwrap();
+        let commit = async {
+            let waiting = "
+                SELECT FROM pg_locks
+                WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+            while earlier.execute(waiting, &[]).await.unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+            earlier.commit().await.unwrap();
+        };
+        let (voted, ()) = tokio::join!(site.vote(TOPIC, entry), commit);
+        assert_eq!((voted.status.as_u16(), voted.json()), (200, json!({ "voteCount": 1 })));
+    });
+}
