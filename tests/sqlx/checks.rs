@@ -50,6 +50,9 @@ const SIZE: u32 = 4;
 pub trait Host: Clone + Send + Sync + 'static {
     type Driver: PostgresDriver + Clone;
 
+    /// `false` if the host cannot distinguish an error of the `COMMIT` from the other errors of a command.
+    const DISTINGUISHES_COMMIT: bool = true;
+
     /// Creates a pool of up to `size` connections, which are opened when they are needed.
     fn open(url: &str, size: u32) -> Self;
 
@@ -87,6 +90,9 @@ pub async fn check<H: Host>(name: &str) {
     a_reservation_that_is_cut_off_did_not_run::<H>().await;
     errors_have_no_values::<H>().await;
     a_command_writes_its_event::<H>().await;
+    if H::DISTINGUISHES_COMMIT {
+        a_command_that_cannot_begin_did_not_run::<H>().await;
+    }
     a_token_is_found::<H>().await;
     println!("{name}: checks of failures, errors and commands passed");
 }
@@ -414,6 +420,19 @@ async fn a_command_writes_its_event<H: Host>() {
     let posts = driver.execute("SELECT FROM post", &[]).await.unwrap();
     assert_eq!(posts, 1, "the transaction of a refused event is rolled back");
     assert_eq!(webhooks.pending_events(9).await.unwrap(), pending);
+}
+
+async fn a_command_that_cannot_begin_did_not_run<H: Host>() {
+    let schemas = Schemas::<H>::new();
+    let (host, url) = schemas.tables(1).await;
+    host.driver().execute("CREATE TABLE post (body TEXT)", &[]).await.unwrap();
+    let is_own = format!("application_name = '{}'", name_of(&url));
+    // The connection was used a moment ago, so that the pool does not check it.
+    assert_eq!(schemas.terminate(&is_own).await, 1);
+    while schemas.run(&format!("SELECT FROM pg_stat_activity WHERE {is_own}")).await > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_overloaded(host.create_post("Hello", &event("first")).await);
 }
 
 async fn a_token_is_found<H: Host>() {

@@ -27,6 +27,8 @@ struct DieselHost {
 impl Host for DieselHost {
     type Driver = DieselDriver;
 
+    const DISTINGUISHES_COMMIT: bool = false;
+
     fn open(url: &str, size: u32) -> Self {
         let mut config = ManagerConfig::default();
         config.recycling_method = RecyclingMethod::Fast;

@@ -76,12 +76,14 @@ pub async fn create_post(
     body: &str,
     event: &Event,
 ) -> BoardResult<()> {
-    let transaction = database.begin().await.map_err(without_values)?;
+    // Before the `COMMIT`, an error has no effect: if it is temporary, the client gets a 503 and repeats the request.
+    let before_commit = |error: DbErr| without_values(error).without_effect();
+    let transaction = database.begin().await.map_err(before_commit)?;
     let insert = "INSERT INTO post (body) VALUES ($1)";
     let post = Statement::from_sql_and_values(DbBackend::Postgres, insert, [body.into()]);
-    transaction.execute(post).await.map_err(without_values)?;
+    transaction.execute(post).await.map_err(before_commit)?;
     let parameters = event.insert_parameters().into_iter().map(Into::into);
     let row = Statement::from_sql_and_values(DbBackend::Postgres, Event::INSERT_SQL, parameters);
-    transaction.execute(row).await.map_err(without_values)?;
+    transaction.execute(row).await.map_err(before_commit)?;
     Ok(transaction.commit().await.map_err(without_values)?)
 }

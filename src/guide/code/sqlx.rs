@@ -208,10 +208,12 @@ pub async fn find_token(
 
 /// Example: writes a post and its event in one transaction, which an error rolls back.
 pub async fn create_post(pool: &PgPool, body: &str, event: &Event) -> BoardResult<()> {
-    let mut transaction = pool.begin().await.map_err(without_values)?;
+    // Before the `COMMIT`, an error has no effect: if it is temporary, the client gets a 503 and repeats the request.
+    let before_commit = |error: Error| without_values(error).without_effect();
+    let mut transaction = pool.begin().await.map_err(before_commit)?;
     let insert = sqlx::query("INSERT INTO post (body) VALUES ($1)").bind(body);
-    insert.execute(&mut *transaction).await.map_err(without_values)?;
-    insert_event(&mut transaction, event).await?;
+    insert.execute(&mut *transaction).await.map_err(before_commit)?;
+    insert_event(&mut transaction, event).await.map_err(PostgresError::without_effect)?;
     Ok(transaction.commit().await.map_err(without_values)?)
 }
 
