@@ -37,13 +37,19 @@ impl From<Error> for CommandError {
 }
 
 /// Runs a blocking command in a transaction on a thread of its own.
+///
+/// For SQLite, replace `C` by `SqliteConnection`, and the call of `C::transaction` by
+/// `connection.immediate_transaction(command)`: a deferred transaction that reads before it writes fails with `SQLITE_BUSY` if
+/// another connection wrote in between.
 pub async fn run<C: R2D2Connection + 'static, T: Send + 'static>(
     pool: Pool<ConnectionManager<C>>,
     command: impl FnOnce(&mut C) -> Result<T, CommandError> + Send + 'static,
 ) -> BoardResult<T> {
     let result = tokio::task::spawn_blocking(move || {
         let no_connection = OverloadedError::new(Duration::from_secs(1));
-        let mut connection = pool.get().map_err(|_| BoardError::internal(no_connection))?;
+        // The default of r2d2, 30 s, is as long as a request may take.
+        let opened = pool.get_timeout(Duration::from_secs(5));
+        let mut connection = opened.map_err(|_| BoardError::internal(no_connection))?;
         C::transaction(&mut connection, command)
     });
     Ok(result.await.or_internal()??)
