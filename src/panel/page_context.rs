@@ -17,7 +17,7 @@ use super::response::{PageResponse, PageResult, PanelError, PanelResult};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
-use crate::host::{Session, WebPage};
+use crate::host::{OverloadedError, Session, WebPage};
 #[cfg(feature = "webhooks")]
 use crate::model::EndpointId;
 use crate::model::{Timestamp, UserId};
@@ -181,8 +181,9 @@ impl PageContext {
     }
 
     /// If a form with the same nonce has succeeded or is in progress, returns 409 with a link to `back`. If that form
-    /// succeeded, the page contains the text `reason`. In all other cases, runs `work`: a rejected or failed form can
-    /// be sent again, and a form without a nonce is not checked.
+    /// succeeded, the page contains the text `reason`. After an internal error, the outcome is unknown, and 409 is returned as
+    /// well. In all other cases, runs `work`: a form that was rejected, or not executed because of an overload, can be sent
+    /// again, and a form without a nonce is not checked.
     ///
     /// Nonces are kept for 24 hours in the idempotency store, which the nodes share.
     pub(super) async fn run_once<W: Future<Output = PageResult>>(
@@ -228,6 +229,9 @@ impl PageContext {
                 body: Default::default(),
                 resource: ResourceIds::default(),
             }),
+            Err(PanelError::Internal(source)) if OverloadedError::cause_of(&**source).is_none() => {
+                Completion::OutcomeUnknown
+            }
             _ => Completion::NotExecuted,
         };
         if let Err(error) = store.complete(&reservation, completion).await {

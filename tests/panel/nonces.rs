@@ -12,24 +12,36 @@ async fn nonce(fixture: &PanelFixture) -> String {
 }
 
 #[tokio::test]
-async fn a_form_can_be_sent_again_after_an_error_but_not_after_a_success() {
+async fn a_form_can_be_sent_again_after_a_rejection_but_not_after_a_success() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
     let form = [("once", nonce.as_str())];
     let wrong = [form[0], ("password", "wrong")];
     assert_eq!(fixture.issue(&wrong).await.status, 422);
-    fixture.interceptor.on_call(|method, _| match method {
-        "tokens.create" => Intervention::Fail,
-        _ => Intervention::Proceed,
-    });
-    assert_eq!(fixture.issue(&form).await.status, 500);
-    fixture.interceptor.on_call(|_, _| Intervention::Proceed);
     assert_eq!(fixture.issue(&form).await.status, 200);
     let again = fixture.issue(&form).await;
     assert!(again.status == 409 && !again.contains("forum_pat_"));
     assert_eq!(fixture.tokens().await.len(), 1);
     let next = fixture.get("/panel/tokens/new").await;
     assert_ne!(next.nonce(), nonce);
+}
+
+#[tokio::test]
+async fn a_form_cannot_be_sent_again_after_an_internal_error() {
+    let fixture = PanelFixture::new().await;
+    let nonce = nonce(&fixture).await;
+    fixture.interceptor.on_call(|method, _| match method {
+        "tokens.create" => Intervention::LoseResult,
+        _ => Intervention::Proceed,
+    });
+    let form = [("once", nonce.as_str())];
+    assert_eq!(fixture.issue(&form).await.status, 500);
+    fixture.interceptor.on_call(|_, _| Intervention::Proceed);
+    let again = fixture.issue(&form).await;
+    assert!(again.status == 409 && again.contains("its outcome is unknown"), "{again:?}");
+    assert_eq!(fixture.tokens().await.len(), 1);
+    let next = fixture.get("/panel/tokens/new").await;
+    assert_eq!(fixture.issue(&[("once", next.nonce())]).await.status, 200);
 }
 
 #[tokio::test]
