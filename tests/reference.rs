@@ -192,6 +192,17 @@ async fn operations_with_the_same_name_have_sections_of_their_own() {
     }
 }
 
+/// curl expands brackets and braces, and the script of the page encodes the same characters.
+#[tokio::test]
+async fn a_sample_encodes_the_characters_that_a_url_cannot_contain() {
+    let parameter = json!({
+        "name": "teas", "in": "query", "required": true, "schema": {}, "example": r"[a]{b,c}^|\",
+    });
+    let html =
+        render(&json!({ "paths": { "/a": { "get": { "parameters": [parameter] } } } })).await;
+    assert!(html.contains("/a?teas=%5Ba%5D%7Bb,c%7D%5E%7C%5C'"), "{html}");
+}
+
 #[tokio::test]
 async fn a_title_is_the_id_or_the_summary_or_the_path_or_the_topic() {
     let named = json!({ "operationId": "listTeas", "summary": "Lists teas" });

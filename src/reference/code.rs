@@ -25,7 +25,15 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'<')
     .add(b'>')
     .add(b'?')
-    .add(b'`');
+    // curl expands brackets and braces of a URL.
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// Characters of a path that are encoded, because they could end a string in one of the languages.
 const QUOTED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'\'').add(b'\\').add(b'`');
