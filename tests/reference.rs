@@ -192,6 +192,33 @@ async fn operations_with_the_same_name_have_sections_of_their_own() {
     }
 }
 
+#[tokio::test]
+async fn sections_and_groups_with_the_same_name_have_ids_of_their_own() {
+    let operation = |id: &str, tag: &str| json!({ "operationId": id, "tags": [tag] });
+    let html = render(&json!({
+        "info": { "description": "## Authentication\nA\n## 茶\nB\n## Чай\nC" },
+        "components": {
+            "schemas": { "Tea": {} },
+            "securitySchemes": { "token": { "type": "http", "description": "A token." } },
+        },
+        "paths": { "/a": { "get": operation("schemas", "茶"), "post": operation("b", "Чай") } },
+    }))
+    .await;
+    let ids = attributes(&html, "id");
+    assert_eq!(html.matches(" id=\"").count(), ids.len(), "unique ids");
+    let links = attributes(&html, "href");
+    for id in ["about-authentication", "about-authentication-", "about-", "about--", "schemas"] {
+        let link = format!("#{id}");
+        assert!(ids.contains(id) && links.contains(&*link), "{id}: {ids:?}");
+    }
+    for id in ["group-", "group--", "schemas-"] {
+        assert!(ids.contains(id), "{id}: {ids:?}");
+    }
+    let (_, after) = html.split_once(" id=\"about-authentication\"").unwrap();
+    let (authentication, _) = after.split_once("</section>").unwrap();
+    assert!(authentication.contains("A token."), "{authentication}");
+}
+
 /// curl expands brackets and braces, and the script of the page encodes the same characters.
 #[tokio::test]
 async fn a_sample_encodes_the_characters_that_a_url_cannot_contain() {

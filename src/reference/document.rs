@@ -10,12 +10,18 @@ const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "op
 /// Maximum length of a chain of `$ref`. A chain can be circular.
 const MAX_REFERENCES: usize = 16;
 
+/// Fragments to which several parts of the page, or other pages, link.
+const LINKED: [&str; 4] =
+    ["about-authentication", "about-common-errors", "about-headers", "group-webhooks"];
+
 /// An OpenAPI document, with its derived parts.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     root: &'a Value,
     /// Values of `components`, by the `$ref` that names them.
     components: HashMap<String, &'a Value>,
+    /// Fragments of the operations and webhooks, and those of [`LINKED`].
+    pub(super) fragments: BTreeSet<String>,
     pub(super) groups: Vec<Group<'a>>,
     pub(super) webhooks: Vec<Operation<'a>>,
     /// Names of the headers that each response of each operation has.
@@ -68,14 +74,16 @@ impl<'a> Document<'a> {
         let mut document = Self {
             root,
             components: components(root),
+            fragments: BTreeSet::new(),
             groups: Vec::new(),
             webhooks: Vec::new(),
             common_headers: BTreeSet::new(),
             common_errors: BTreeMap::new(),
         };
-        let mut ids = BTreeSet::new();
-        let operations = document.operations("paths", &mut ids);
-        document.webhooks = document.operations("webhooks", &mut ids);
+        let mut fragments = BTreeSet::from(LINKED.map(String::from));
+        let operations = document.operations("paths", &mut fragments);
+        document.webhooks = document.operations("webhooks", &mut fragments);
+        document.fragments = fragments;
         document.common_headers = common_headers(&operations);
         document.common_errors = common_errors(&operations);
         document.groups = document.group(operations);
@@ -143,7 +151,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn operations(&self, section: &str, ids: &mut BTreeSet<String>) -> Vec<Operation<'a>> {
+    fn operations(&self, section: &str, fragments: &mut BTreeSet<String>) -> Vec<Operation<'a>> {
         let mut operations = Vec::new();
         for (path, item) in entries(self.get(&format!("/{section}"))) {
             let item = self.resolve(item);
@@ -152,16 +160,13 @@ impl<'a> Document<'a> {
                     continue;
                 };
                 let declared = text(value, "operationId");
-                let mut id = slug(if declared.is_empty() {
+                let id = slug(if declared.is_empty() {
                     format!("{method}{path}")
                 } else {
                     declared.into()
                 });
-                while !ids.insert(id.clone()) {
-                    id.push('-');
-                }
                 operations.push(Operation {
-                    id,
+                    id: unique_fragment(id, fragments),
                     title: title(section, method, path, value),
                     method,
                     path,
@@ -296,6 +301,14 @@ fn components(root: &Value) -> HashMap<String, &Value> {
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Adds a fragment to those of the page, with hyphens at the end of one that the page has already.
+pub(super) fn unique_fragment(mut fragment: String, fragments: &mut BTreeSet<String>) -> String {
+    while !fragments.insert(fragment.clone()) {
+        fragment.push('-');
+    }
+    fragment
 }
 
 /// Replaces the characters that a fragment of a URL or an attribute of HTML cannot contain.

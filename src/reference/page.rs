@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::code;
-use super::document::{Document, Operation, entries, slug, words};
+use super::document::{Document, Operation, entries, slug, unique_fragment, words};
 use super::markdown::{
     HeadingLevel, code_fragment, inline_markdown, markdown, markdown_with_anchors, sections,
 };
@@ -122,10 +122,11 @@ fn contents(part: &Part) -> Markup {
 fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
     let mut codes: BTreeSet<_> =
         entries(document.get("/info/x-errors")).map(|(code, _)| code).collect();
-    let mut parts = vec![introduction(document, &mut codes, base_url)];
+    let mut fragments = document.fragments.clone();
+    let mut parts = vec![introduction(document, &mut codes, &mut fragments, base_url)];
     for group in &document.groups {
         let title = if group.name.is_empty() { "Operations".into() } else { words(group.name) };
-        let id = format!("group-{}", slug(&title));
+        let id = unique_fragment(format!("group-{}", slug(&title)), &mut fragments);
         let content = html! {
             section.group id=(id) {
                 h2 { (title) }
@@ -137,8 +138,8 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
         parts.push(Part { title, entries: entries.collect(), is_folded: false, content });
     }
     parts.extend(webhooks(document));
-    parts.push(shared(document, &codes));
-    parts.extend(schemas(document));
+    parts.push(shared(document, &codes, &mut fragments));
+    parts.extend(schemas(document, &mut fragments));
     parts
 }
 
@@ -169,6 +170,7 @@ fn plain_entry(fragment: impl Into<String>, title: impl Into<String>) -> Entry {
 fn introduction<'a>(
     document: &Document<'a>,
     codes: &mut BTreeSet<&'a str>,
+    fragments: &mut BTreeSet<String>,
     base_url: &str,
 ) -> Part {
     let sections = sections(document.text(document.get("/info"), "description"));
@@ -181,7 +183,7 @@ fn introduction<'a>(
             contents.push(html! { div.prose { (text) } });
             continue;
         }
-        let id = format!("about-{}", slug(title.to_lowercase()));
+        let id = unique_fragment(format!("about-{}", slug(title.to_lowercase())), fragments);
         contents.push(html! { section.prose id=(id) { h2 { (title) } (text) } });
         entries.push(plain_entry(id, title));
     }
@@ -254,30 +256,35 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
 
 /// Renders the headers of responses and the errors of every operation. `codes` are the errors that the introduction does not
 /// contain.
-fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
+fn shared<'a>(
+    document: &Document<'a>,
+    codes_left: &BTreeSet<&'a str>,
+    fragments: &mut BTreeSet<String>,
+) -> Part {
     let headers: Vec<_> = entries(document.get("/components/headers")).collect();
     let (common, others): (Vec<_>, Vec<_>) =
         headers.into_iter().partition(|(name, _)| document.common_headers.contains(name));
     let mut contents = Vec::new();
-    for (id, title, headers) in [
-        ("about-common-headers", "Headers of every response", common),
-        ("about-headers", "Headers of some responses", others),
-    ] {
-        if !headers.is_empty() {
-            contents.push((id, title, header_table(document, &headers)));
-        }
+    if !common.is_empty() {
+        let id = unique_fragment("about-common-headers".into(), fragments);
+        contents.push((id, "Headers of every response", header_table(document, &common)));
+    }
+    if !others.is_empty() {
+        let table = header_table(document, &others);
+        contents.push(("about-headers".into(), "Headers of some responses", table));
     }
     if !document.common_errors.is_empty() {
         let table = common_errors(document);
-        contents.push(("about-common-errors", "Errors of every operation", table));
+        contents.push(("about-common-errors".into(), "Errors of every operation", table));
     }
     if !codes_left.is_empty() {
         let table = code_table(document, codes_left);
-        contents.push(("about-error-codes", "Error codes", table));
+        let id = unique_fragment("about-error-codes".into(), fragments);
+        contents.push((id, "Error codes", table));
     }
     Part {
         title: "Responses".into(),
-        entries: contents.iter().map(|(id, title, _)| plain_entry(*id, *title)).collect(),
+        entries: contents.iter().map(|(id, title, _)| plain_entry(id, *title)).collect(),
         is_folded: false,
         content: html! {
             @for (id, title, content) in contents {
@@ -329,13 +336,14 @@ fn code_table(document: &Document<'_>, codes: &BTreeSet<&str>) -> Markup {
     }
 }
 
-fn schemas(document: &Document<'_>) -> Option<Part> {
+fn schemas(document: &Document<'_>, fragments: &mut BTreeSet<String>) -> Option<Part> {
     let named: Vec<_> = entries(document.get("/components/schemas")).collect();
     if named.is_empty() {
         return None;
     }
+    let id = unique_fragment("schemas".into(), fragments);
     let content = html! {
-        section.group id="schemas" { h2 { "Schemas" } }
+        section.group id=(id) { h2 { "Schemas" } }
         @for (name, schema) in &named {
             details.schema id=(schema_fragment(name)) {
                 summary { code { (name) } }
