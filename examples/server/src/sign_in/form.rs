@@ -11,7 +11,7 @@ use crate::http::request_body::read_body;
 /// Path of the sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
 
-/// Query parameter of the sign-in page for a browser whose session has ended.
+/// Query parameter and field of the sign-in page for a browser whose session has ended.
 pub const SESSION_ENDED: &str = "ended";
 
 /// Path after signing in, if the form names none.

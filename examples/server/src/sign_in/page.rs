@@ -5,7 +5,7 @@ use forum_api::panel::PanelSettings;
 use http::StatusCode;
 use maud::html;
 
-use super::form::{SIGN_IN, SignInForm};
+use super::form::{SESSION_ENDED, SIGN_IN, SignInForm};
 use crate::http::page::page;
 
 /// Returns the page with the form as it was sent, and the reason of a refusal.
@@ -22,6 +22,7 @@ pub fn sign_in_page(
         }
         form.fields method="post" action=(SIGN_IN) {
             input type="hidden" name="back" value=(form.back);
+            @if form.session_ended { input type="hidden" name=(SESSION_ENDED) value="1"; }
             div.field {
                 label for="name" { "Username" }
                 input id="name" name="name" value=(form.name) autocomplete="username" required

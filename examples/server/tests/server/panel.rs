@@ -62,6 +62,8 @@ fn a_form_of_another_site_neither_begins_nor_ends_a_session() {
     for (cookies, has_ended) in [(&*session, true), ("", false)] {
         let form = page(&server, cookies, "/sign-in").body;
         assert_eq!(form.contains("Your session has ended."), has_ended);
+        // The page is shown again after a wrong password.
+        assert_eq!(form.contains("name=\"ended\" value=\"1\""), has_ended);
     }
 }
 
