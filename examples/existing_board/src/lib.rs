@@ -15,7 +15,7 @@
 //! - `webhooks` registers endpoints and starts the worker.
 //!
 //! The library stores its data in the board's database and uses the board's connection pool. A few other lines are new
-//! and marked *Added*: `main.rs` mounts the API and starts the worker, `before/connect.rs` limits the
+//! and marked *Added*: `main.rs` mounts the API, starts the worker and stores the usage, `before/connect.rs` limits the
 //! waits for a connection, `before/mod.rs` creates the library's tables, and `before/reply.rs` writes an entry's event
 //! in the entry's transaction.
 //!

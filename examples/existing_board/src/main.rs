@@ -19,7 +19,9 @@ async fn main() -> Result<(), BoxError> {
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
     let (alice, link) = members::sample(&club).await?;
 
-    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)?); // Added.
+    let api = added::api(&club)?; // Added.
+    let app = pages::routes(club.clone()).nest_service("/api/v1", api.clone()); // Added.
+    tokio::spawn(async move { api.flush_usage_periodically().await }); // Added.
     added::webhooks::start(&club)?; // Added.
 
     let listener = tokio::net::TcpListener::bind(address).await?;
