@@ -14,6 +14,7 @@ use super::convert::{forum, member, post, thread};
 use crate::before::topics::{self, Entry, Topic};
 use crate::before::{Club, ReplyError, reply};
 
+/// Reads all topics. A board with many topics stores these numbers in the section.
 const FORUMS: &str = "
     SELECT section.id, title, count(topic.id) AS topics, coalesce(sum(entries), 0)::bigint AS entries,
         max(active_at) AS active_at
@@ -34,6 +35,7 @@ const NEWEST_POSTS: &str = "
 
 const NUMBER: &str = "SELECT number FROM entry WHERE topic = $1 AND id = $2";
 
+/// Counts the entries of the member. A board with many entries stores the number in the member.
 const PROFILE: &str = "
     SELECT id, name, joined_at, (
         SELECT count(*) FROM entry
