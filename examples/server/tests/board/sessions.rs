@@ -85,7 +85,7 @@ async fn a_page_does_not_wait_for_other_writes() {
     };
     let (release, held) = channel::<()>();
     database.write_detached::<SqliteError>(move |_| {
-        drop(held.recv());
+        held.recv().unwrap_err();
         Ok(())
     });
     let signed_in = timeout(Duration::from_secs(4), is_signed_in(&demo, SESSION)).await;
