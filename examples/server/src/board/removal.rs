@@ -2,10 +2,13 @@
 //! all counters are right, so that an erasure that ended between two batches can be repeated. What is left to the transaction
 //! that removes the account are the rows that were written meanwhile.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use forum_api::host::{BoardError, BoardResult};
 
-use super::db::{Transaction, bind, json};
+use super::db::{Row, Transaction, bind, json};
 use super::locks::{self, LockTarget};
+use super::posts::moderation::MAX_BATCH_LENGTH;
 use super::posts::post_row;
 
 /// Maximum number of rows that a batch removes.
@@ -56,8 +59,8 @@ impl ContentOfMember {
         } else {
             let replies: Vec<_> = posts.iter().take_while(|post| !post.is_first).collect();
             let ids: Vec<_> = replies.iter().map(|post| post.id).collect();
-            remove_own_replies(tx, &ids).await?;
-            replies.last().copied()
+            let is_done = remove_own_replies(tx, &ids).await?;
+            replies.last().copied().filter(|_| is_done)
         };
         if let Some(done) = done {
             self.after = (done.written_at, done.id);
@@ -65,24 +68,38 @@ impl ContentOfMember {
         Ok(Some(self))
     }
 
+    /// Reads the next posts, up to `MAX_ROWS`. Posts that stay are indexed again without author: their words have up to
+    /// `MAX_BATCH_LENGTH` together, unless there is only one post.
     async fn next_posts(&self, tx: &Transaction<'_>) -> BoardResult<Vec<OwnPost>> {
         let find = "
-            SELECT id, thread_id, number = 1 AS is_first, written_at FROM post
+            SELECT
+                id, thread_id, number = 1 AS is_first, written_at,
+                CASE WHEN :stay THEN CAST(length(body_words) AS BIGINT) ELSE 0 END AS length
+            FROM post
             WHERE author_id = :member AND (written_at, id) > (:time, :post)
             ORDER BY written_at, id LIMIT :rows";
         let (time, post) = self.after;
         let parameters = bind! {
             ":member": self.member, ":time": time, ":post": post, ":rows": MAX_ROWS,
+            ":stay": !self.with_posts,
         };
-        tx.all(find, parameters, |row| {
-            Ok(OwnPost {
+        let mut posts: Vec<OwnPost> = Vec::new();
+        let mut batch_length = 0_i64;
+        let mut read = |row: &Row<'_>| {
+            batch_length += row.value::<i64>("length")?;
+            if batch_length > MAX_BATCH_LENGTH && !posts.is_empty() {
+                return Ok(Break(()));
+            }
+            posts.push(OwnPost {
                 id: row.value("id")?,
                 thread: row.value("thread_id")?,
                 is_first: row.value("is_first")?,
                 written_at: row.value("written_at")?,
-            })
-        })
-        .await
+            });
+            Ok(Continue(()))
+        };
+        tx.each_row(find, parameters, &mut read).await?;
+        Ok(posts)
     }
 
     /// Removes threads that the member started, or their author. Returns `false` if there are none.
@@ -131,8 +148,9 @@ pub fn restored_meanwhile() -> BoardError {
 /// Maximum number of threads that a batch removes.
 const MAX_THREADS: i64 = 20;
 
-/// Rows of threads without replies that other members wrote. Each statement removes up to `:rows` rows.
-const PARTS_OF_THREADS: [&str; 2] = [
+/// Rows of threads without replies that other members wrote. Each statement changes up to `:rows` rows. A rating of a removed
+/// post does not count as one by its rater, because it would become a rating without a post.
+const PARTS_OF_THREADS: [&str; 4] = [
     "DELETE FROM ballot WHERE id IN (
         SELECT ballot.id FROM poll JOIN ballot ON ballot.poll_id = poll.id
         WHERE poll.thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads)) LIMIT :rows
@@ -143,11 +161,20 @@ const PARTS_OF_THREADS: [&str; 2] = [
             AND post_count = 0 AND counted = 0
         LIMIT :rows
     )",
+    "DELETE FROM subscription WHERE id IN (
+        SELECT id FROM subscription
+        WHERE target = 'thread' AND target_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads))
+        LIMIT :rows
+    )",
+    "UPDATE rating SET rater_id = NULL, post_id = NULL
+    WHERE id IN (
+        SELECT rating.id FROM post JOIN rating ON rating.post_id = post.id
+        WHERE post.thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:threads)) LIMIT :rows
+    )",
 ];
 
-/// Removes deleted threads without replies. A rating of a removed post does not count as one by its rater, because it would
-/// become a rating without a post.
-const THREADS: [&str; 4] = [
+/// Removes deleted threads of which no [`PARTS_OF_THREADS`] are left.
+const THREADS: [&str; 2] = [
     // The threads are hidden, so their posts are not to count on profiles.
     "UPDATE member SET post_count = post_count - part.posts
     FROM (
@@ -155,12 +182,6 @@ const THREADS: [&str; 4] = [
         WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND counted <> 0 GROUP BY author_id
     ) AS part
     WHERE member.id = part.author_id",
-    "UPDATE rating SET rater_id = NULL
-    WHERE post_id IN (
-        SELECT id FROM post WHERE thread_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
-    )",
-    "DELETE FROM subscription
-    WHERE target = 'thread' AND target_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
     "DELETE FROM thread WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
 ];
 
@@ -173,11 +194,12 @@ async fn remove_author(tx: &Transaction<'_>, posts: &[OwnPost]) -> BoardResult<(
 }
 
 /// Removes replies of the member in threads of others. A reply that was deleted in a hidden thread stays without author and
-/// texts until the thread is visible and receivers of events get the deletion.
+/// texts until the thread is visible and receivers of events get the deletion. Returns `false` if the replies had ratings,
+/// which are removed first.
 ///
 /// # Errors
 /// If one of the replies is not deleted.
-async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResult<()> {
+async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResult<bool> {
     const IS_RESTORED: &str = "
         SELECT 1 FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND state <> 'deleted' LIMIT 1";
@@ -194,31 +216,38 @@ async fn remove_own_replies(tx: &Transaction<'_>, replies: &[i64]) -> BoardResul
     if tx.any(IS_RESTORED, bind![ids]).await? {
         return Err(restored_meanwhile());
     }
-    for statement in [FORGET_RATERS, EMPTY_WAITING, REMOVE_OTHERS] {
+    if forget_raters(tx, replies).await? {
+        return Ok(false);
+    }
+    for statement in [EMPTY_WAITING, REMOVE_OTHERS] {
         tx.execute(statement, bind![ids]).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
-/// Removes the raters of posts before the posts are removed, because their ratings would become ratings without a post.
-const FORGET_RATERS: &str = "
-    UPDATE rating SET rater_id = NULL
-    WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+/// Removes the rater and the post from up to `MAX_ROWS` ratings of posts that are to be removed, because these would become
+/// ratings without a post by their raters. Returns `false` if there are none.
+async fn forget_raters(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<bool> {
+    let update = "
+        UPDATE rating SET rater_id = NULL, post_id = NULL
+        WHERE id IN (
+            SELECT id FROM rating
+            WHERE post_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:posts)) LIMIT :rows
+        )";
+    let parameters = bind! { ":posts": json(posts)?, ":rows": MAX_ROWS };
+    Ok(tx.execute(update, parameters).await? > 0)
+}
 
 /// Removes posts that are deleted or belong to a deleted thread.
 async fn remove_posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
-    const REMOVE: &str = "
+    let delete = "
         DELETE FROM post
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))
             AND (
                 state = 'deleted'
                 OR (SELECT thread.state FROM thread WHERE thread.id = post.thread_id) = 'deleted'
             )";
-    let ids = json(posts)?;
-    for statement in [FORGET_RATERS, REMOVE] {
-        tx.execute(statement, bind![ids]).await?;
-    }
-    Ok(())
+    tx.execute(delete, bind![json(posts)?]).await.map(drop)
 }
 
 /// Removes replies of a deleted thread. Returns whether none is left.
@@ -248,6 +277,9 @@ async fn remove_replies(tx: &Transaction<'_>, thread: i64) -> BoardResult<bool> 
         .await?;
     if posts.is_empty() {
         return Ok(true);
+    }
+    if forget_raters(tx, &posts).await? {
+        return Ok(false);
     }
     let of_authors = bind! { ":thread": thread, ":posts": json(&posts)? };
     tx.execute(COUNT_OF_AUTHORS, of_authors).await?;

@@ -376,6 +376,79 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
     }
 }
 
+/// Runs the batches of an erasure of bob. Asserts that none of them reduces the value of a query by more than `most`, and
+/// that the value is 0 after the last one.
+async fn assert_batches(demo: &Demo, with_posts: bool, query: &'static str, most: i64) {
+    let mut before: i64 = demo.query_value(query).await;
+    assert!(before > 2 * most, "{query}: {before}");
+    let mut rest = Some(ContentOfMember::new(demo.id("bob").await, with_posts));
+    while let Some(content) = rest {
+        let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
+        rest = change.await.unwrap();
+        let after: i64 = demo.query_value(query).await;
+        assert!(before - after <= most, "{query}: {before} before a batch, {after} after it");
+        before = after;
+    }
+    assert_eq!(before, 0, "{query}");
+}
+
+/// Other members rate a reply of bob, the first post of a thread of bob and a reply to it, and subscribe to the thread.
+#[tokio::test]
+async fn a_batch_of_an_erasure_removes_few_ratings_and_subscriptions_of_other_members() {
+    for query in [
+        "SELECT count(*) AS value FROM rating WHERE rater_id > 1000",
+        "SELECT count(*) AS value FROM subscription WHERE member_id > 1000",
+    ] {
+        let demo = Demo::new().await;
+        add_members(&demo, 250).await;
+        demo.set(settings::POST_INTERVAL.key, "0").await;
+        let new = json!({ "title": "tea", "body": "tea" });
+        let thread = demo.post("bob", &demo.threads_path("General").await, new).await.1;
+        let of_bob = demo.post("bob", &demo.tea_posts_path().await, body("tea")).await;
+        let of_alice = demo.post("alice", &posts_path(&thread), body("tea")).await;
+        assert_eq!([of_bob.0, of_alice.0], [201, 201]);
+        demo.sql(
+            "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+            SELECT post.author_id, member.id, post.id, 1, '', 0 FROM post CROSS JOIN member
+            WHERE post.body = 'tea' AND member.id > 1000;
+            INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+            SELECT member.id, thread.forum_id, 'thread', thread.id, 0 FROM thread CROSS JOIN member
+            WHERE thread.title = 'tea' AND member.id > 1000",
+        )
+        .await;
+        delete_posts_of_bob(&demo).await;
+        demo.run_batches().await;
+        assert_batches(&demo, true, query, 100).await;
+    }
+}
+
+/// The index of a long post without author is written again.
+#[tokio::test]
+async fn a_batch_of_an_erasure_removes_the_author_of_one_long_post() {
+    let demo = Demo::new().await;
+    let words = "tea ".repeat(5_000);
+    demo.sql(&format!(
+        "UPDATE post SET author_id = {}, body_words = '{words}'
+        WHERE id IN (SELECT id FROM post ORDER BY id LIMIT 4)",
+        demo.id("bob").await
+    ))
+    .await;
+    let query = "
+        SELECT count(*) AS value FROM post
+        WHERE author_id IS NOT NULL AND length(body_words) = 20000";
+    assert_batches(&demo, false, query, 1).await;
+}
+
+/// Deletes all posts of bob, as a ban does before an erasure with posts.
+async fn delete_posts_of_bob(demo: &Demo) {
+    let bob = demo.id("bob").await;
+    let mut rest = Some(PostsOfMember::to_delete(bob, Timestamp::from_millis(0)));
+    while let Some(posts) = rest {
+        let deletion = demo.board.write(move |tx, events| Box::pin(posts.change_batch(tx, events)));
+        rest = deletion.await.unwrap().1;
+    }
+}
+
 /// The thread has more replies than one batch removes.
 #[tokio::test]
 async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
@@ -394,11 +467,7 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
     for minutes in minutes_ago {
         demo.sql(&stored_responses(&demo, &thread, minutes)).await;
     }
-    let mut rest = Some(PostsOfMember::to_delete(bob, Timestamp::from_millis(0)));
-    while let Some(posts) = rest {
-        let deletion = demo.board.write(move |tx, events| Box::pin(posts.change_batch(tx, events)));
-        rest = deletion.await.unwrap().1;
-    }
+    delete_posts_of_bob(&demo).await;
     demo.board.erase(bob, true, audit_entry()).await.unwrap();
     assert_eq!(demo.get("admin", &posts).await.0, 404);
     let left: i64 =

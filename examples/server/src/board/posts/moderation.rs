@@ -96,7 +96,7 @@ const MAX_BATCH: i64 = 20;
 
 /// Maximum length of the indexed words of these posts together, in characters. A longer post is changed in a transaction of
 /// its own. The index of Postgres takes up to 50 ms for a post with 8,000 distinct words (`MAX_DISTINCT_WORDS`).
-const MAX_BATCH_LENGTH: i64 = 25_000;
+pub const MAX_BATCH_LENGTH: i64 = 25_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StateChange {
