@@ -70,12 +70,15 @@ impl ErasedMember {
         SELECT number, id, CASE WHEN body LIKE CAST($1 AS TEXT) THEN body END AS body
         FROM forum_api_events WHERE number > $2 ORDER BY number LIMIT 500";
 
-    /// Query for the time until which the next 500 stored responses began, in milliseconds; null if there are none. Its
-    /// parameter `$1` is the time from which they began.
+    /// Query for the time until which the next stored responses began, in milliseconds; null if there are none. They are up to
+    /// 500, with up to 4 MiB together unless the first one is longer. Its parameter `$1` is the time from which they began.
     pub const NEXT_RESPONSES_SQL: &'static str = "
-        SELECT max(began_at) AS began_at FROM (
-            SELECT began_at FROM forum_api_idempotency_keys WHERE began_at >= $1 ORDER BY began_at LIMIT 500
-        ) AS page";
+        SELECT coalesce(max(CASE WHEN bytes <= 4194304 THEN began_at END), min(began_at)) AS began_at FROM (
+            SELECT began_at, sum(coalesce(bytes, 0)) OVER (ORDER BY began_at) AS bytes FROM (
+                SELECT began_at, length(body) AS bytes FROM forum_api_idempotency_keys
+                WHERE began_at >= $1 ORDER BY began_at LIMIT 500
+            ) AS page
+        ) AS summed";
 
     /// Query for the `number` of the latest event; null if there is none.
     pub const LAST_EVENT_SQL: &'static str = "SELECT max(number) AS number FROM forum_api_events";

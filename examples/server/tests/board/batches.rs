@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use forum_api::store::ErasedMember;
 use forum_api::test_util::audit_entry;
 use tokio::time::{sleep, timeout};
 
@@ -437,6 +438,30 @@ async fn a_batch_of_an_erasure_removes_the_author_of_one_long_post() {
         SELECT count(*) AS value FROM post
         WHERE author_id IS NOT NULL AND length(body_words) = 20000";
     assert_batches(&demo, false, query, 1).await;
+}
+
+/// Each stored response that may contain the member is searched.
+#[tokio::test]
+async fn a_batch_of_stored_responses_ends_before_four_mebibytes() {
+    let demo = Demo::new().await;
+    let request = demo.for_backend("x'00'", "CAST('\\x00' AS BYTEA)");
+    for (began_at, bytes) in [(1, 3_000_000), (2, 3_000_000), (3, 10), (4, 5_000_000)] {
+        let response = demo.for_backend(
+            format!("zeroblob({bytes})"),
+            format!("CAST(repeat('x', {bytes}) AS BYTEA)"),
+        );
+        demo.sql(&format!(
+            "INSERT INTO forum_api_idempotency_keys (namespace, key, request, began_at, ended, status, body)
+            VALUES ('others', '{began_at}', {request}, {began_at}, TRUE, 201, {response})"
+        ))
+        .await;
+    }
+    for (from, until) in [("0", Some(1)), ("2", Some(3)), ("4", Some(4)), ("5", None)] {
+        let next = ErasedMember::NEXT_RESPONSES_SQL.replace("$1", from);
+        let query = format!("SELECT began_at AS value FROM ({next}) AS page");
+        let found: Option<i64> = demo.query_value(query.leak()).await;
+        assert_eq!(found, until, "{from}");
+    }
 }
 
 /// Deletes all posts of bob, as a ban does before an erasure with posts.
