@@ -1,6 +1,7 @@
 //! Query plans on SQLite of the statements that the rules of stores run: their cost does not grow with the tables.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::conformance::FixtureResult;
@@ -10,8 +11,10 @@ use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::statements::{assert_plans, take_all_statements, take_statements};
 use forum_test_support::thread_log;
 
+use crate::fixture::at;
+
 /// Beginnings of scans of tables with few rows, of subqueries with few rows, and of indexes in the order of a list.
-const ALLOWED_SCANS: [&str; 19] = [
+const ALLOWED_SCANS: [&str; 20] = [
     "forum_api_endpoints",
     "endpoint",
     "forum_api_webhook_key",
@@ -22,6 +25,7 @@ const ALLOWED_SCANS: [&str; 19] = [
     "dead",
     "last",
     "since",
+    "stats",
     "ordered",
     "(subquery-",
     "CONSTANT ROW",
@@ -83,6 +87,24 @@ async fn statements_search_indexes() {
     let statements = take_all_statements(factory.0.into_inner().unwrap()).await;
     let database = Database::open(&DatabasePath::Memory).unwrap();
     assert_plans(&database, statements, is_allowed, &SEARCHES).await;
+}
+
+/// Only the latest delivery of an endpoint is looked up by its id. The index of endpoints contains the states of the others.
+#[tokio::test]
+async fn statistics_of_endpoints_are_counted_in_an_index() {
+    let _statements = thread_log::record_statements();
+    let database = Database::open(&DatabasePath::Memory).unwrap();
+    let webhooks = WebhookStores::in_sqlite(&database);
+    take_statements(&database).await;
+    webhooks.endpoint_stats(Duration::ZERO, at(0)).await.unwrap();
+    let statements = take_statements(&database).await;
+    let searches = ["deliveries_by_endpoint (endpoint=? AND state=? AND created_at>?)"];
+    assert_plans(&database, statements, looks_up_one_delivery, &searches).await;
+}
+
+fn looks_up_one_delivery(_: &str, steps: &[String]) -> bool {
+    let is_lookup = |step: &&String| step.contains("sqlite_autoindex_forum_api_deliveries_1");
+    steps.iter().filter(is_lookup).count() <= 1
 }
 
 /// Only the rows of pages are sorted, and groups of counts.
