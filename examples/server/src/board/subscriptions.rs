@@ -80,6 +80,7 @@ pub async fn list(
     let mut next = None;
     let mut items = Vec::with_capacity(list.limit.get());
     let mut last_id = 0;
+    let mut bytes = 0;
     let mut read = |row: &Row<'_>| {
         let (id, subscription) = read(row)?;
         if row.value("is_unread")? {
@@ -87,12 +88,13 @@ pub async fn list(
             next = Some(PageKey::from_time_and_id(subscription.created_at, id + 1));
             return Ok(Break(()));
         }
-        if items.len() == list.limit.get() {
+        if items.len() == list.limit.get() || bytes > list.max_bytes {
             let last: Option<&Subscription> = items.last();
             next = last.map(|last| PageKey::from_time_and_id(last.created_at, last_id));
             return Ok(Break(()));
         }
         last_id = id;
+        bytes += list.json_size(&subscription.title);
         items.push(subscription);
         Ok(Continue(()))
     };

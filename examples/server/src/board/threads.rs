@@ -93,10 +93,13 @@ pub async fn list(
         ForumPermissions { moderate: true, .. } => (&LIST_OF_MODERATOR, of_all.to_vec()),
         _ => (&LIST, [&of_all[..], of_member].concat()),
     };
-    let threads = connection.all(connection.on(query), &parameters, |row| read(row, actor)).await?;
-    Ok(Page::from_overfetch(threads, list.limit, |last| {
-        PageKey::from_time_and_id(last.last_activity_at, &last.thread_id)
-    }))
+    let read_sized = |row: &Row<'_>| {
+        let thread = read(row, actor)?;
+        let size = list.json_size(&thread.title);
+        Ok((thread, size))
+    };
+    let key = |last: &Thread| PageKey::from_time_and_id(last.last_activity_at, &last.thread_id);
+    connection.page(connection.on(query), &parameters, list, read_sized, key).await
 }
 
 pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {

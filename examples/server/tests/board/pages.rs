@@ -65,6 +65,40 @@ async fn a_page_ends_once_its_texts_exceed_half_a_mebibyte() {
     assert!(of_tool["items"][0]["bodyHtml"].is_null());
 }
 
+/// Settings allow longer titles and more recipients than their defaults.
+#[tokio::test]
+async fn a_page_with_long_titles_or_many_recipients_ends_early() {
+    let demo = Demo::new().await;
+    let threads = format!("{}?limit=100", demo.threads_path("General").await);
+    let lengths = async |name: &'static str, path: &str| -> Vec<usize> {
+        let pages = demo.pages(name, path).await;
+        pages.iter().map(|page| page["items"].as_array().unwrap().len()).collect()
+    };
+    let before: usize = lengths("guest", &threads).await.iter().sum();
+    demo.sql(&format!(
+        "UPDATE thread SET title = '{}';
+        WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1000)
+        INSERT INTO member (id, username, groups, joined_at)
+        SELECT 1000 + n, 'member' || n, 'members', 0 FROM number;
+        INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+        SELECT 1001, forum_id, 'thread', id, id FROM thread;
+        INSERT INTO message (id, subject, body, body_html, receipt_requested)
+        SELECT 4000 + id, 'tea', 'tea', 'tea', FALSE FROM member WHERE id > 1000 AND id <= 1020;
+        INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
+        SELECT message.id, member.id, 'inbox', message.id FROM message CROSS JOIN member
+        WHERE message.id > 5000 AND member.id > 1000",
+        "x".repeat(300_000)
+    ))
+    .await;
+    let of_threads = lengths("guest", &threads).await;
+    assert_eq!(of_threads.iter().sum::<usize>(), before);
+    let of_subscriptions = lengths("member1", "/subscriptions?limit=100").await;
+    for of_list in [of_threads, of_subscriptions] {
+        assert!(of_list.len() > 1 && of_list.iter().all(|length| *length <= 2), "{of_list:?}");
+    }
+    assert_eq!(lengths("member1", "/messages?limit=100").await, [8, 8, 4]);
+}
+
 /// Returns the page of the posts that the tool lists for a guest.
 async fn listed_by_tool(demo: &Demo, posts: &str, form: Option<&str>) -> Value {
     let thread = thread_in(posts);

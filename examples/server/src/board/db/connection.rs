@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use forum_api::host::{BackendResult, BoardError, BoardResult};
+use forum_api::model::{List, Page, PageKey};
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
@@ -105,6 +106,34 @@ impl<'a> Connection<'a> {
         };
         self.each_row(sql, parameters, &mut read_each).await?;
         Ok(all)
+    }
+
+    /// Reads a page from up to [`limit.plus_one()`](forum_api::model::PageLimit::plus_one) rows. `read` returns an item and the
+    /// size of its texts in bytes: the page ends early once they exceed [`List::max_bytes`].
+    pub async fn page<F: Sync, T: Send>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+        list: &List<F>,
+        mut read: impl FnMut(&Row<'_>) -> BackendResult<(T, usize)> + Send,
+        key: impl FnOnce(&T) -> PageKey + Send,
+    ) -> BoardResult<Page<T>> {
+        let mut items: Vec<T> = Vec::with_capacity(list.limit.get());
+        let mut bytes = 0_usize;
+        let mut has_more = false;
+        let mut read_item = |row: &Row<'_>| {
+            if items.len() == list.limit.get() || bytes > list.max_bytes {
+                has_more = true;
+                return Ok(Break(()));
+            }
+            let (item, size) = read(row)?;
+            items.push(item);
+            bytes = bytes.saturating_add(size);
+            Ok(Continue(()))
+        };
+        self.each_row(sql, parameters, &mut read_item).await?;
+        let next = items.last().filter(|_| has_more).map(key);
+        Ok(Page { items, next })
     }
 
     /// Reads the first row; `None` if the query returns no row.

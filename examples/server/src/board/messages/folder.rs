@@ -1,5 +1,6 @@
 //! Lists and opens messages, and counts unread ones.
 
+use std::iter;
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
@@ -67,10 +68,25 @@ pub async fn list(
         ":owner": owner, ":folder": stored(list.filter.folder), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
-    let found = connection.all(connection.on(query), parameters, read_summary).await?;
-    Ok(Page::from_overfetch(found, list.limit, |last| {
-        PageKey::from_time_and_id(last.sent_at, &last.message_id)
-    }))
+    let read_sized = |row: &Row<'_>| {
+        let summary = read_summary(row)?;
+        let size = size_in_json(list, &summary);
+        Ok((summary, size))
+    };
+    let key = |last: &MessageSummary| PageKey::from_time_and_id(last.sent_at, &last.message_id);
+    connection.page(connection.on(query), parameters, list, read_sized, key).await
+}
+
+/// Size of a recipient in JSON without name and picture, in bytes.
+const RECIPIENT_BYTES: usize = 64;
+
+/// Returns the size of the parts of a message that settings limit, in bytes.
+fn size_in_json(list: &List<MessageFilter>, summary: &MessageSummary) -> usize {
+    let of_recipients = summary.recipients.iter().map(|member| {
+        let texts = iter::once(&member.username).chain(&member.avatar_url);
+        RECIPIENT_BYTES + texts.map(|text| list.json_size(text)).sum::<usize>()
+    });
+    list.json_size(&summary.subject) + of_recipients.sum::<usize>()
 }
 
 /// Reads a message from a copy of the member.
