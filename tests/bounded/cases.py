@@ -245,7 +245,8 @@ def pages(board: Board) -> Iterator[Case]:
     for path in (
         "usage", "usage?period=7d", "usage?period=30d", "tokens", "tokens?owner=bob", "tokens?search=x", "tokens?state=valid", f"tokens/{token}", "webhooks",
         f"webhooks/{board.endpoint}", "deliveries", "deliveries?state=dead", f"deliveries?endpoint={board.endpoint}",
-        f"deliveries/{delivery}", "audit", "audit?actor=admin", "audit?search=x",
+        f"deliveries/{delivery}", "audit", "audit?actor=admin", "audit?action=token.issued",
+        "audit?target=x",
     ):
         # As much as a write, because only administrators see the panel. The page of 30 days sums up 720 hours.
         units = 10 if path == "usage?period=30d" else 5
