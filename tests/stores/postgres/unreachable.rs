@@ -139,8 +139,8 @@ async fn changes_that_do_not_complete_leave_connections_for_reads() {
     assert_eq!(driver.sent.load(Ordering::SeqCst), 4);
     assert_eq!(stores.tokens.find(&lookup(1)).await.unwrap(), None);
 
-    let deliveries = WebhookStores::in_postgres(&driver).deliveries;
-    let sweep = || timeout(limit, deliveries.sweep(Duration::ZERO, at(0), 1));
+    let webhooks = WebhookStores::in_postgres(&driver);
+    let sweep = || timeout(limit, webhooks.deliveries().sweep(Duration::ZERO, at(0), 1));
     assert!(sweep().await.is_err());
     assert!(sweep().await.is_err());
     assert_overloaded(sweep().await.unwrap(), "other changes wait for Postgres");
