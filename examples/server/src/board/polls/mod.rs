@@ -197,8 +197,11 @@ async fn select(
     let mut found: Option<PollRow> = None;
     connection
         .all(query, parameters, |row| {
-            let poll = read_poll(row, now)?;
-            add_option(&mut found.get_or_insert(poll).poll, row)
+            let found = match &mut found {
+                Some(found) => found,
+                None => found.insert(read_poll(row, now)?),
+            };
+            add_option(&mut found.poll, row)
         })
         .await?;
     if let Some(poll) = &mut found {
@@ -376,7 +379,7 @@ async fn write_vote(
     found: &mut PollRow,
     id: i64,
     member: Option<i64>,
-    chosen: &[i64],
+    chosen: &HashSet<i64>,
 ) -> BoardResult<()> {
     let mut voters = 0;
     if found.poll.own_vote.is_none() {
@@ -386,7 +389,7 @@ async fn write_vote(
         voters = tx.execute(insert, bind![id, member]).await?;
         found.voters += voters;
     }
-    let earlier = found.poll.own_vote.take().unwrap_or_default();
+    let earlier: HashSet<_> = found.poll.own_vote.take().into_iter().flatten().collect();
     let mut own_vote = Vec::new();
     let mut added = Vec::new();
     let mut removed = Vec::new();

@@ -102,10 +102,11 @@ pub fn apply_update<'a>(
         .as_ref()
         .filter(|options| !are_unchanged(options, poll))
         .map(|options| {
+            let known = option_ids(poll);
             let choices = options
                 .iter()
                 .enumerate()
-                .map(|(index, option)| read_choice(poll, index, option, texts));
+                .map(|(index, option)| read_choice(&known, index, option, texts));
             check_choices(body, choices, settings, texts)
         })
         .transpose()?;
@@ -146,14 +147,14 @@ fn check_question<'a>(
 }
 
 fn read_choice<'a>(
-    poll: &Poll,
+    known: &HashSet<&OptionId>,
     index: usize,
     option: &'a PollOptionUpdate,
     texts: &Texts,
 ) -> BoardResult<PollChoice<'a>> {
     let number = |id| {
         let field = || format!("options[{index}].optionId");
-        option_number(poll, id, texts).map_err(|error| error.with_field(field()))
+        option_number(known, id, texts).map_err(|error| error.with_field(field()))
     };
     Ok(PollChoice { id: option.option_id.as_ref().map(number).transpose()?, text: &option.text })
 }
@@ -289,20 +290,21 @@ fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
 }
 
 /// Returns the options of a vote, if it is allowed now.
-pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
+pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<HashSet<i64>> {
     if poll.closed {
         return Err(BoardError::forbidden(texts.poll_closed).with_reason("closed"));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
         return Err(BoardError::conflict(texts.already_voted).with_reason("already_voted"));
     }
+    let known = option_ids(poll);
     let named = vote
         .option_ids
         .iter()
         .enumerate()
         .map(|(index, id)| {
             let field = || format!("optionIds[{index}]");
-            option_number(poll, id, texts).map_err(|error| error.with_field(field()))
+            option_number(&known, id, texts).map_err(|error| error.with_field(field()))
         })
         .collect::<BoardResult<Vec<_>>>()?;
     let of_options = |text: String| BoardError::validation("optionIds", text);
@@ -317,22 +319,26 @@ pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec
         let text = fill(texts.too_many_choices, poll.max_choices);
         return Err(of_options(text).with_reason("too_long"));
     }
-    Ok(named)
+    Ok(named.into_iter().collect())
 }
 
 /// Returns whether the caller has already voted for exactly these options.
 pub fn is_same_vote(poll: &Poll, vote: &NewVote) -> bool {
+    let chosen: HashSet<_> = vote.option_ids.iter().collect();
     poll.own_vote.as_ref().is_some_and(|earlier| {
-        earlier.len() == vote.option_ids.len()
-            && earlier.iter().all(|id| vote.option_ids.contains(id))
+        earlier.len() == chosen.len() && earlier.iter().all(|id| chosen.contains(id))
     })
 }
 
-/// Returns the id of an option of `poll` as a number.
-fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
+fn option_ids(poll: &Poll) -> HashSet<&OptionId> {
+    poll.options.iter().map(|option| &option.option_id).collect()
+}
+
+/// Returns the id of one of the `known` options as a number.
+fn option_number(known: &HashSet<&OptionId>, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     id.to_i64()
         .ok()
-        .filter(|_| poll.has_option(id))
+        .filter(|_| known.contains(id))
         .ok_or_else(|| BoardError::not_found(texts.unknown_option))
 }
 
