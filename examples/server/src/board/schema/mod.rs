@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn published_migrations_do_not_change() {
         let postgres = "477100ee3e7d3d1ce7f5e015ea5b6198cb80d5064dd81c2b5a1b007cc63ae59f";
-        let sqlite = "a102665a8b4cccb7b7dbbc7ac63d80281cf6ef4d5425af01338905da5f410f26";
+        let sqlite = "a9c50bd5d63643cc52119148bb78c91679596015ae20c2fdac30adc9059575f5";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

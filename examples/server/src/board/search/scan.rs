@@ -382,6 +382,9 @@ fn on_postgres(created_at: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::io::{Seek, SeekFrom, Write};
+    use std::path::Path;
 
     use forum_api::model::{SearchFilter, SearchQuery};
 
@@ -487,6 +490,40 @@ mod tests {
             found.sort_unstable();
             assert_eq!((pages, found), (3, vec![20_000, 40_000]), "{direction:?}");
         }
+    }
+
+    /// The pages of the post that contain the ends of its other texts are empty.
+    #[tokio::test]
+    async fn a_scan_reads_no_pages_of_the_other_texts_of_a_candidate() {
+        let original = board(1, 1);
+        let long = "UPDATE post SET body = hex(zeroblob(20000)), body_html = hex(zeroblob(20000))";
+        original.execute(long, []).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db");
+        original.execute("VACUUM INTO ?1", [path.to_str()]).unwrap();
+        for [start, length] in overflow_pages(&path) {
+            let mut file = File::options().write(true).open(&path).unwrap();
+            file.seek(SeekFrom::Start(start as u64)).unwrap();
+            file.write_all(&vec![0; length as usize]).unwrap();
+        }
+        let copy = rusqlite::Connection::open(&path).unwrap();
+        let connection = Connection::sqlite(&copy);
+        let filter = filter("\"green tea\"", "", &[2]);
+        let mut scan = scan(&connection, &filter, ScanDirection::Descending);
+        let scanned = scan.matches(1..=1, 21).await.unwrap();
+        assert_eq!((scanned.matches.len(), scanned.rest), (1, None));
+    }
+
+    /// Returns the positions and the lengths of the pages of long rows of posts, in bytes.
+    fn overflow_pages(path: &Path) -> Vec<[i64; 2]> {
+        let board = rusqlite::Connection::open(path).unwrap();
+        let find =
+            "SELECT pgoffset, pgsize FROM dbstat WHERE name = 'post' AND pagetype = 'overflow'";
+        let mut statement = board.prepare(find).unwrap();
+        let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?])).unwrap();
+        let pages: Vec<[i64; 2]> = rows.collect::<Result<_, _>>().unwrap();
+        assert!(pages.len() > 10, "{pages:?}");
+        pages
     }
 
     #[tokio::test]

@@ -167,10 +167,11 @@ CREATE TABLE post (
     erased INTEGER NOT NULL DEFAULT FALSE,
     -- Post of the same thread to which this post replies; its row can be removed.
     in_reply_to INTEGER,
-    -- The texts follow the short columns, so that SQLite finds those on the first page of a long row.
+    -- The texts follow the short columns, so that SQLite finds those on the first page of a long row. The words precede the
+    -- other texts: a search reads the words of each candidate, and charges only their length.
+    body_words TEXT NOT NULL,
     body TEXT NOT NULL,
-    body_html TEXT NOT NULL,
-    body_words TEXT NOT NULL
+    body_html TEXT NOT NULL
 ) STRICT;
 
 -- As for threads, the state precedes the order.
