@@ -276,25 +276,88 @@ async fn the_only_match_behind_many_ids_is_on_the_first_page() {
     assert!(found["next"].is_null(), "{found}");
 }
 
-/// The clock advances by 6 ms between two calls: a million units.
+/// Begins a transaction in which the clock advances by 6 ms between two calls: a million units.
+const BEGIN_WITH_SLOW_CLOCK: &str = "
+    BEGIN;
+    CREATE SCHEMA fake;
+    CREATE SEQUENCE fake.ticks;
+    CREATE FUNCTION fake.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql AS
+    'SELECT TIMESTAMPTZ ''epoch'' + nextval(''fake.ticks'') * INTERVAL ''6 ms''';
+    SET LOCAL search_path = fake, public, pg_catalog";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_of_the_index_of_postgres_costs_its_time() {
     let demo = Demo::in_postgres().await;
     let client = demo.pool().get().await.unwrap();
-    let set_clock = "
-        BEGIN;
-        CREATE SCHEMA fake;
-        CREATE SEQUENCE fake.ticks;
-        CREATE FUNCTION fake.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql AS
-        'SELECT TIMESTAMPTZ ''epoch'' + nextval(''fake.ticks'') * INTERVAL ''6 ms''';
-        SET LOCAL search_path = fake, public, pg_catalog";
-    client.batch_execute(set_clock).await.unwrap();
+    client.batch_execute(BEGIN_WITH_SLOW_CLOCK).await.unwrap();
     let find = "
         SELECT work FROM matches('zebra', '[2]', 1, 1000000, 21, -1, TRUE, 1000000, 0, 10000000)
         WHERE post IS NULL";
     let left: i64 = client.query_one(find, &[]).await.unwrap().get(0);
     client.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(left, 10_000_000 - 10_000 - 1_000_000);
+}
+
+/// Adds forums with the ids 1001 to 1101. The counts of each are those of a post, and most posts are in other forums.
+const ADD_SMALL_FORUMS: &str = "
+    INSERT INTO forum (id, position, title, description)
+    WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 101)
+    SELECT 1000 + n, n, 'small', '' FROM new;
+    UPDATE forum_count SET post_count = 1000;
+    INSERT INTO forum_count (forum_id, thread_count, post_count, newest_at)
+    SELECT id, 1, 1, 0 FROM forum WHERE id > 1000";
+
+/// The posts of the demo board are in one span of ids.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_of_postgres_names_few_forums_and_costs_a_lookup_of_each() {
+    let demo = Demo::in_postgres().await;
+    demo.sql(ADD_SMALL_FORUMS).await;
+    let client = demo.pool().get().await.unwrap();
+    client.batch_execute(BEGIN_WITH_SLOW_CLOCK).await.unwrap();
+    let count = "SELECT max(post_id) - min(post_id) + 1 FROM post_text HAVING max(post_id) < 128";
+    let ids: i64 = client.query_one(count, &[]).await.unwrap().get(0);
+    let mut spent = Vec::new();
+    for last in [1001, 1100, 1101] {
+        let find = format!(
+            "SELECT work FROM matches(
+                'zebra', (SELECT CAST(json_agg(id) AS TEXT) FROM forum WHERE id BETWEEN 1001 AND {last}),
+                1, 1000000, 21, -1, FALSE, 1, 0, 10000000
+            )
+            WHERE post IS NULL"
+        );
+        let left: i64 = client.query_one(&*find, &[]).await.unwrap().get(0);
+        spent.push(10_000_000 - 10_000 - left);
+    }
+    client.batch_execute("ROLLBACK").await.unwrap();
+    let lookups = [1 + 1, 1 + 100, 1];
+    assert_eq!(spent, lookups.map(|lookups| (10 + 4 * lookups) * ids));
+}
+
+#[tokio::test]
+async fn a_search_in_many_small_forums_finds_their_posts() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        demo.sql(ADD_SMALL_FORUMS).await;
+        let tea = demo.tea_posts_path().await;
+        let thread = thread_in(&tea);
+        let insert = format!(
+            "INSERT INTO thread (id, forum_id, title, title_words, state, created_at, last_activity_at)
+            SELECT id, id, 'x', '', 'visible', 0, 0 FROM forum WHERE id > 1000;
+            INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
+            WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 505)
+            SELECT CASE n % 5 WHEN 0 THEN 1000 + n / 5 ELSE {thread} END, 1000 + n, 'visible', n, n, '', '', 'nettle' FROM new"
+        );
+        demo.sql(&insert).await;
+        for last in [1100, 1101] {
+            let expected: Vec<_> = (1001..=last).rev().map(|forum| forum.to_string()).collect();
+            let path =
+                format!("/search?q=nettle&sort=newest&limit=100&forum={}", expected.join(","));
+            let pages = demo.pages("guest", &path).await;
+            let found: Vec<_> =
+                pages.iter().flat_map(|page| field_values(page, "forumId")).collect();
+            assert_eq!(found, expected, "{backend:?}");
+        }
+    }
 }
 
 /// Half of the candidates have the phrase.

@@ -433,14 +433,16 @@ FOR EACH ROW WHEN (old.forum_id <> new.forum_id) EXECUTE FUNCTION index_thread()
 -- newest backwards if `way` is -1, and from the oldest forwards if it is 1. The last row has no post: `rest` is the next post
 -- if not all were searched, and `work` is what is left of the work for the page. The costs of candidates are those on SQLite,
 -- which `board/search/work.rs` has. A query of the index costs its time in units of six nanoseconds, but not more than it
--- takes if most posts have each of its words: the same pages follow on a busy server, unless the board is large.
+-- takes if most posts have each of its words: the same pages follow on a busy server, unless the board is large. A post that is
+-- examined also costs a comparison with each forum.
 --
 -- Searches one span of ids after the other. A span is longer after one with few candidates. It is shorter after one with many
 -- more candidates than requested, and if less work is left than the span can cost. Searches the spans of single forums if most
--- posts are in other forums, and those of all forums otherwise. If few posts have the words (`is_rare`), searches all ids at
--- once. One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner from
--- other indexes. The first condition on words lets the index skip the posts before a span, and the second one those after it,
--- where no post has all words. Prefetching of pages costs more than it saves.
+-- posts are in other forums, and those of all forums otherwise, or if there are many single forums: the time of a query grows
+-- with the square of their number. If few posts have the words (`is_rare`), searches all ids at once. One generic plan serves
+-- all searches, on the index of words: the arithmetic in the conditions keeps the planner from other indexes. The first
+-- condition on words lets the index skip the posts before a span, and the second one those after it, where no post has all
+-- words. Prefetching of pages costs more than it saves.
 CREATE FUNCTION matches (
     query TEXT, place TEXT, first BIGINT, last BIGINT, candidates BIGINT, way BIGINT, is_rare BOOLEAN,
     lookups BIGINT, phrases BIGINT, max_work BIGINT
@@ -452,12 +454,17 @@ DECLARE
     wanted CONSTANT TSQUERY := query;
     forums CONSTANT BIGINT [] := translate(place, '[]', '{}');
     max_examined CONSTANT BIGINT := least(8192, greatest(1024, 8 * candidates)) + 1;
+    max_single_forums CONSTANT BIGINT := 100;
+    -- Number of forums whose spans are searched; 0 for those of all forums.
+    single_forums BIGINT := 0;
+    -- Whether most posts are in other forums.
+    is_small_part BOOLEAN;
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
     power INTEGER := CASE WHEN candidates > 100 THEN 10 ELSE 7 END;
     max_power INTEGER := 16;
     -- The most work for each id of a span: that of a post with each word of the query.
-    work_of_id CONSTANT BIGINT := 10 + 4 * lookups;
+    work_of_id BIGINT;
     span BIGINT;
     span_first BIGINT;
     span_last BIGINT;
@@ -472,16 +479,25 @@ BEGIN
     work := max_work;
     SELECT greatest(first, coalesce(min(indexed.post_id), 1)), least(last, coalesce(max(indexed.post_id), 0))
     INTO first, last FROM post_text AS indexed;
-    SELECT
-        CASE
-            WHEN sum(post_count) > 2 * coalesce(sum(post_count) FILTER (WHERE is_named), 0)
-            THEN string_agg('@' || id || '.%', '|') FILTER (WHERE is_named) ELSE '@0.%'
-        END
-    INTO spans
-    FROM (
-        SELECT forum_id AS id, sum(counted.post_count) AS post_count, forum_id = ANY (forums) AS is_named
-        FROM forum_count AS counted GROUP BY forum_id HAVING sum(counted.post_count) > 0
-    ) AS forum;
+    IF NOT is_rare THEN
+        SELECT
+            count(*) FILTER (WHERE is_named),
+            string_agg('@' || id || '.%', '|') FILTER (WHERE is_named),
+            sum(post_count) > 2 * coalesce(sum(post_count) FILTER (WHERE is_named), 0)
+        INTO single_forums, spans, is_small_part
+        FROM (
+            SELECT
+                forum_id AS id,
+                sum(counted.post_count) AS post_count,
+                forum_id IN (SELECT unnest(forums)) AS is_named
+            FROM forum_count AS counted GROUP BY forum_id HAVING sum(counted.post_count) > 0
+        ) AS forum;
+        IF single_forums > max_single_forums OR is_small_part IS NOT TRUE THEN
+            single_forums := 0;
+            spans := '@0.%';
+        END IF;
+    END IF;
+    work_of_id := 10 + 4 * (lookups + single_forums);
     WHILE candidates > 0 AND work > 0 AND first <= last LOOP
         span_first := first;
         span_last := last;
@@ -512,7 +528,7 @@ BEGIN
             LIMIT max_examined
         ) AS examined_post;
         spent := 1e6 / 6 * 1000 * extract(EPOCH FROM clock_timestamp() - started);
-        work := work - 10000 - 200 * examined;
+        work := work - 10000 - (200 + cardinality(forums)) * examined;
         IF examined = max_examined AND power > 7 AND NOT is_rare THEN
             power := power - 3;
             max_power := power;
