@@ -46,7 +46,7 @@ pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
 }
 
 /// Returns an SQL condition: the caller sees the forum whose id is the expression `forum`.
-pub fn sees_forum(forum: &str) -> String {
+fn sees_forum(forum: &str) -> String {
     format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
