@@ -11,9 +11,9 @@ LENGTH = 20_000
 COPIES = 60
 # Copies of the texts that cost most: a search reads all of them until its work is done, and a page can read 101 posts.
 MANY_COPIES = {"emoji": 110, "han": 600, "thai": 600, "nested_words": 1_000, "repeated_phrase": 600, "letter_run": 120}
-OPTIONS = 20
-# Operators add forums.
-FORUMS = 1_000
+OPTIONS, MANY_OPTIONS = 20, 1_000
+# Operators add forums, and members write in each of them.
+FORUMS, POSTS_IN_FORUM = 1_000, 10
 # A third of them are dead, and pages count up to 10,000 dead ones.
 DELIVERIES = 31_000
 
@@ -68,7 +68,7 @@ class Board:
     def __init__(self, server: Server, scale: int) -> None:
         self.server, self.database, self.scale = server, server.database, scale
         self.alice, self.guest = server.alice, server.guest
-        self.boss = server.token("admin")
+        self.boss, self.bob_client = server.token("admin"), server.token("bob")
         self.settings = {
             "post.interval_seconds": 0, "post.per_hour": 1_000_000, "post.edits_per_hour": 1_000_000,
             "post.edit_window_minutes": "unlimited", "message.per_hour": 1_000_000, "message.inbox_quota": 1_000_000,
@@ -99,6 +99,7 @@ class Board:
         self.unpublished = self.add_unpublished(200)
         self.add_hidden_threads()
         self.add_poll()
+        self.add_large_poll()
         self.add_messages()
         self.add_subscriptions_and_ratings()
         self.add_forums()
@@ -177,6 +178,13 @@ class Board:
         for state, count in (("deleted", 5_000), ("awaiting_approval", 1_000)):
             self.database.add("thread", count * self.scale, newest, state=f"'{state}'", **columns)
 
+    def add_large_poll(self) -> None:
+        """Adds a poll with as many options as an operator can allow."""
+        self.server.operate("setting", "poll.options_max", str(MANY_OPTIONS))
+        options = [f"option {number}" for number in range(MANY_OPTIONS)]
+        self.largely_polled = self.start("large poll", poll={"question": "which?", "options": options, "maxChoices": 2})
+        self.large_poll = self.alice.api("GET", f"/threads/{self.largely_polled}/poll")
+
     def add_poll(self) -> None:
         """Adds a poll, and members who voted for all of its options."""
         options = [f"option {number}" for number in range(OPTIONS)]
@@ -218,8 +226,34 @@ class Board:
         self.database.add("rating", 500 * self.scale, **rating)
 
     def add_forums(self) -> None:
+        """Adds forums, each with a thread, whose posts have the words of a phrase in another order."""
         texts = {"title": "'forum ' || n", "description": "'A forum of many.'"}
         self.database.add("forum", FORUMS, position="n + 100", **texts)
+        added, now = "SELECT id FROM forum WHERE title LIKE 'forum %'", self.milliseconds()
+        self.database.run(
+            "INSERT INTO forum_count (forum_id, thread_count, post_count, newest_at)"
+            f" SELECT id, 1, {POSTS_IN_FORUM}, {now} FROM ({added}) AS added",
+            "INSERT INTO thread (forum_id, title, title_words, author_id, state, created_at, last_activity_at, newest_at,"
+            " last_number, reply_count)"
+            f" SELECT id, 'x', 'x', {self.bob}, 'visible', {now}, {now}, {now}, {POSTS_IN_FORUM}, {POSTS_IN_FORUM - 1}"
+            f" FROM ({added}) AS added ORDER BY id",
+        )
+        of_thread = "FROM post WHERE thread_id = thread.id"
+        # Each span of ids has posts of many forums.
+        self.database.run(
+            "INSERT INTO post (thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words)"
+            " WITH RECURSIVE number (n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM number"
+            f" WHERE n < {POSTS_IN_FORUM})"
+            f" SELECT thread.id, n, {self.bob}, 'visible', {now} + n, n, 'nettle green', '<p>nettle green</p>', 'nettle green'"
+            f" FROM number CROSS JOIN thread WHERE forum_id IN ({added}) ORDER BY n, thread.id"
+        )
+        self.database.run(
+            f"UPDATE thread SET first_post_id = (SELECT min(id) {of_thread}), last_post_id = (SELECT max(id) {of_thread})"
+            f" WHERE forum_id IN ({added})",
+            "INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)"
+            f" SELECT {self.bob}, forum_id, 'thread', id, id FROM thread WHERE forum_id IN ({added})",
+        )
+        self.half_of_forums = [row[0] for row in self.database.run(f"{added} AND id % 2 = 0")]
 
     def add_records(self) -> None:
         """Adds what the panel shows: tokens, their requests by hour, entries of the audit log, and deliveries."""

@@ -89,6 +89,9 @@ def lists(board: Board) -> Iterator[Case]:
                 yield get(client, f"/x/events?limit=100&{query}{topics}")
     message = board.database.value(f"SELECT min(id) FROM message_copy WHERE owner_id = {board.alice_id}")
     yield get(alice, f"/messages/{message}")
+    # Subscriptions to threads of forums that were added last.
+    yield get(board.bob_client, "/subscriptions?limit=100", name="subscriptions in the newest forums")
+    yield get(guest, f"/threads/{board.largely_polled}/poll", name="a poll with many options")
 
 
 def searches(board: Board) -> Iterator[Case]:
@@ -120,7 +123,9 @@ def searches(board: Board) -> Iterator[Case]:
     forums = ",".join(str(forum) for forum in range(1, FORUMS))
     # Nearly as many ids as the head of a request can have.
     repeated = ",".join([str(board.forum)] * (30_000 // len(f"{board.forum},")))
+    half = ",".join(board.half_of_forums)
     for path in (
+        f"/search?q=%22green+nettle%22&sort=newest&forum={half}", f"/search?q=zzzzzz&forum={half}",
         f"/search?q=tea&forum={forums}", "/search?q=a&by=@alice", "/search?q=tea&show=threads&limit=100",
         "/search?q=tea&in=titles&limit=100", "/search?q=tea&when=2020-01-01..2021-01-01", "/search?by=@alice&limit=100",
         "/search?by=@alice&limit=100&sort=oldest", f"/search?by={board.spammer}&limit=100", f"/search?q=tea&by={board.spammer}",
@@ -230,6 +235,10 @@ def polls(board: Board) -> Iterator[Case]:
     path = f"/polls/{board.poll['pollId']}"
     options = [{"optionId": option["optionId"], "text": option["text"]} for option in board.poll["options"]]
     ids = [option["optionId"] for option in options]
+    last = board.large_poll["options"][-1]["optionId"]
+    repeated = lambda _: {"optionIds": [last] * 9_900}
+    votes = f"/polls/{board.large_poll['pollId']}/votes"
+    yield write(board.alice, "POST", votes, "a vote for an option 9,900 times", repeated, (422,))
     yield write(board.alice, "POST", f"{path}/votes", "a vote", lambda turn: {"optionIds": ids[turn % 2 :]})
     closing = lambda turn: {"closesAt": f"2099-01-01T00:00:{turn:02}Z"}
     yield write(board.alice, "PATCH", path, "the closing time of a poll", closing)
