@@ -131,8 +131,7 @@ fn idempotency_key() -> Value {
         "type": "string",
         "minLength": 1,
         "maxLength": 64,
-        "description": "Makes a repeated call safe: with the same key and arguments it takes effect at most once. \
-            Needs a token.",
+        "description": "Makes a repeated call safe: with the same key and arguments it takes effect at most once.",
     })
 }
 
