@@ -73,11 +73,10 @@ async fn run_without_standby(urls: BackendUrls) {
 /// Replies in a thread. Returns the status, or `None` if the connection is closed.
 async fn reply(nodes: Nodes, token: String, key: Option<String>) -> Option<u16> {
     let body = json!({ "body": "A reply" });
-    let request = ApiRequest::new("POST", &token, "/threads/1/posts", &body);
-    let request = match key {
-        Some(key) => request.with_key(&key),
-        None => request,
-    };
+    let mut request = ApiRequest::new("POST", &token, "/threads/1/posts", &body);
+    if let Some(key) = key {
+        request = request.with_key(&key);
+    }
     let response = ApiClient::new(&nodes, Random::new(0)).send(&request).await?;
     Some(response.status)
 }
