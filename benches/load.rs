@@ -6,6 +6,7 @@
 //! `POSTS=10000` makes a smaller board.
 
 use std::fs;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -153,16 +154,19 @@ async fn measure(
     let period = Duration::from_secs(number("LOAD_SECONDS", 600));
     // Warm-up: opens the connections and prepares the statements.
     run(&addresses, content, period / 20).await;
-    let connections = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()";
-    let parties: [Vec<u32>; 3] = [
-        cluster.servers[..nodes].iter().map(Node::id).collect(),
-        numbers(cluster.database.query(connections)),
-        numbers([field(&redis.command(&["info", "server"]), "process_id:")]),
-    ];
-    let before = parties.each_ref().map(|ids| cpu_seconds(ids));
+    let backends = cluster.database.query("SELECT pid FROM pg_stat_activity");
+    let postgres = numbers(backends).into_iter().find_map(parent).unwrap();
+    let parties = || -> [Vec<u32>; 3] {
+        [
+            cluster.servers[..nodes].iter().map(Node::id).collect(),
+            iter::once(postgres).chain(children(postgres)).collect(),
+            numbers([field(&redis.command(&["info", "server"]), "process_id:")]),
+        ]
+    };
+    let before = parties().map(|ids| cpu_seconds(&ids));
     let Sent { times, refused_searches } = run(&addresses, content, period).await;
     let count = times.len() as f64;
-    let mut cpu = parties.each_ref().map(|ids| cpu_seconds(ids) * 1e6 / count);
+    let mut cpu = parties().map(|ids| cpu_seconds(&ids) * 1e6 / count);
     for (cpu, before) in cpu.iter_mut().zip(before) {
         *cpu -= before * 1e6 / count;
     }
@@ -228,14 +232,29 @@ fn field(text: &str, name: &str) -> String {
     rest.unwrap().trim().into()
 }
 
-/// Sums the CPU seconds of the processes. Ended processes count as zero.
+/// Sums the CPU seconds of the processes, and of their children that have ended.
 fn cpu_seconds(ids: &[u32]) -> f64 {
-    let ticks = ids.iter().filter_map(|id| {
-        let status = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The name of the program is in parentheses, and may contain blanks.
-        let (_, fields) = status.rsplit_once(')')?;
-        let ticks = fields.split_whitespace().skip(11).take(2);
-        Some(ticks.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>())
-    });
-    ticks.sum::<f64>() / TICKS
+    let of_process = |id: &u32| -> f64 {
+        let times = status(*id).into_iter().skip(11).take(4);
+        times.map(|ticks| ticks.parse::<f64>().unwrap()).sum()
+    };
+    ids.iter().map(of_process).sum::<f64>() / TICKS
+}
+
+fn parent(id: u32) -> Option<u32> {
+    status(id).get(1).map(|parent| parent.parse().unwrap())
+}
+
+fn children(parent_id: u32) -> Vec<u32> {
+    let names = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name());
+    let ids = names.filter_map(|name| name.to_str()?.parse().ok());
+    ids.filter(|id| parent(*id) == Some(parent_id)).collect()
+}
+
+/// Returns the fields of a process after its name, none if it has ended.
+fn status(id: u32) -> Vec<String> {
+    let line = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name of the program is in parentheses, and may contain blanks.
+    let fields = line.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_whitespace().map(str::to_owned).collect()
 }
