@@ -50,8 +50,8 @@ const SIZE: u32 = 4;
 pub trait Host: Clone + Send + Sync + 'static {
     type Driver: PostgresDriver + Clone;
 
-    /// `false` if the host cannot distinguish an error of the `COMMIT` from the other errors of a command.
-    const DISTINGUISHES_COMMIT: bool = true;
+    /// `false` if a command replaces a lost connection, or cannot distinguish its loss from an error of the `COMMIT`.
+    const REPORTS_LOST_CONNECTION: bool = true;
 
     /// Creates a pool of up to `size` connections, which are opened when they are needed.
     fn open(url: &str, size: u32) -> Self;
@@ -90,7 +90,7 @@ pub async fn check<H: Host>(name: &str) {
     a_reservation_that_is_cut_off_did_not_run::<H>().await;
     errors_have_no_values::<H>().await;
     a_command_writes_its_event::<H>().await;
-    if H::DISTINGUISHES_COMMIT {
+    if H::REPORTS_LOST_CONNECTION {
         a_command_that_cannot_begin_did_not_run::<H>().await;
     }
     a_token_is_found::<H>().await;

@@ -27,7 +27,7 @@ struct DieselHost {
 impl Host for DieselHost {
     type Driver = DieselDriver;
 
-    const DISTINGUISHES_COMMIT: bool = false;
+    const REPORTS_LOST_CONNECTION: bool = false;
 
     fn open(url: &str, size: u32) -> Self {
         let mut config = ManagerConfig::default();

@@ -60,6 +60,8 @@ struct SeaOrmHost {
 impl Host for SeaOrmHost {
     type Driver = SqlxDriver;
 
+    const REPORTS_LOST_CONNECTION: bool = false;
+
     fn open(url: &str, size: u32) -> Self {
         Self { database: sea_orm::connect(url, size).unwrap() }
     }
