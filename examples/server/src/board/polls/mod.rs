@@ -150,18 +150,21 @@ impl PollRow {
     }
 }
 
+/// The vote is looked up for each option. With a join, Postgres can read the votes of all polls.
 const SELECT: &str = "
     SELECT
         poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
         author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
-        option.id AS option_id, option.text, option.votes, vote.option_id IS NOT NULL AS is_chosen
+        option.id AS option_id, option.text, option.votes,
+        coalesce((
+            SELECT TRUE FROM vote WHERE vote.ballot_id = ballot.id AND vote.option_id = option.id
+        ), FALSE) AS is_chosen
     FROM poll
     JOIN thread ON thread.id = poll.thread_id
     JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
     LEFT JOIN member AS author ON author.id = thread.author_id
-    LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
-    LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
+    LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member";
 
 static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
 
