@@ -123,7 +123,10 @@ function clearCalls() {
 
 /// Shows a request above the earlier ones. If the token was removed while it ran, shows neither the token nor texts.
 function showCall({ operation, cost, method, path, headers, sent, began, removal, status, budget, content }) {
-  if (removal !== removals) [headers, sent, budget, content] = [{}]
+  if (removal !== removals) {
+    headers = {}
+    sent = budget = content = undefined
+  }
   const details = folded(status === 304 ? "JSON of the stored response" : "JSON of the response")
   details.addEventListener("toggle", () => details.append(json(content)), { once: true })
   const code = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + API + path)}`,
