@@ -70,8 +70,9 @@ impl ErasedMember {
         SELECT number, id, CASE WHEN body LIKE CAST($1 AS TEXT) THEN body END AS body
         FROM forum_api_events WHERE number > $2 ORDER BY number LIMIT 500";
 
-    /// Query for the time until which the next stored responses began, in milliseconds; null if there are none. They are up to
-    /// 500, with up to 4 MiB together unless the first one is longer. Its parameter `$1` is the time from which they began.
+    /// Query for the time until which the next stored responses began, in milliseconds; null if there are none. It selects up
+    /// to 500 responses with up to 4 MiB together, and always those that began at the earliest time. Its parameter `$1` is
+    /// the time from which they began.
     pub const NEXT_RESPONSES_SQL: &'static str = "
         SELECT coalesce(max(CASE WHEN bytes <= 4194304 THEN began_at END), min(began_at)) AS began_at FROM (
             SELECT began_at, sum(coalesce(bytes, 0)) OVER (ORDER BY began_at) AS bytes FROM (
