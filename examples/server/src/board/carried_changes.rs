@@ -152,15 +152,20 @@ impl EndpointValues {
         }
     }
 
-    /// Replaces `#` and the id of an owner with the username, if the restored database has the member, and the username of
-    /// an owner with `#` and the id, if it does not.
+    /// Replaces `#` and the id of an owner with the username, if the restored database has the same member, and the
+    /// username of an owner with `#` and the id, if it does not.
     fn with_owner_in(mut self, restored: &Connection, replaced: &Connection) -> Result<Self> {
         let Some(owner) = self.owner.as_deref() else {
             return Ok(self);
         };
         if let Some(id) = audit::parse_marked_id(owner) {
-            let account = id.parse().map(|id| Account::find(restored, id)).ok().transpose()?;
-            if let Some(found) = account.flatten() {
+            let id = id.parse().ok();
+            let find = |board: &Connection| id.map(|id| Account::find(board, id)).transpose();
+            let last = find(replaced)?.flatten();
+            // Another member has the id in the restored database if the id was assigned again.
+            if let Some(found) = find(restored)?.flatten()
+                && last.is_none_or(|last| last.name == found.name)
+            {
                 self.owner = Some(found.name);
             }
         } else if let Some(lost) = NamedMember::find_lost(owner, restored, replaced)? {

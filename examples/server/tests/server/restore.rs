@@ -532,6 +532,30 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
     assert_eq!(to_repeat, json!(expected));
 }
 
+/// A restore over a database that cannot be read assigns ids again.
+#[test]
+fn an_endpoint_is_not_given_to_another_member_with_the_id_of_its_owner() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let added = server.run_ok("webhook add --url https://receiver.example --json").json();
+    let endpoint = endpoint_id(&added);
+    server.run_ok("backup old.db");
+    server.run_ok("member add zelda --groups members");
+    server.run_ok("backup new.db");
+    let directory = server.stop();
+    for suffix in ["", "-wal"] {
+        fs::write(directory.path().join(format!("forum.db{suffix}")), "not a database").unwrap();
+    }
+    restore_in_json(&directory, "old.db");
+    assert_eq!(directory.run_line("member add yara --groups members", "").status, 0);
+    let members = "SELECT CAST(id AS TEXT) FROM member WHERE username IN ('yara', 'zelda')";
+    let yara = directory.query(members);
+    let update = format!("webhook update {endpoint} --owner yara");
+    assert_eq!(directory.run_line(&update, "").status, 0);
+    let [_, to_repeat] = restore_in_json(&directory, "new.db");
+    assert_eq!(to_repeat, json!([format!("webhook disable {endpoint}")]));
+    assert_eq!(directory.query(members), yara, "zelda has the id of yara");
+}
+
 #[test]
 fn a_restore_that_leaves_no_administrator_says_so() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
