@@ -105,7 +105,9 @@ impl ReferenceBoard {
         else {
             return Ok(None);
         };
-        if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION) {
+        if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION)
+            && self.session_uses.begin(session)
+        {
             let board = self.clone();
             tokio::spawn(async move { board.record_use(session, now).await });
         }
@@ -118,6 +120,7 @@ impl ReferenceBoard {
             .database
             .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)))
             .await;
+        self.session_uses.end(session);
         if let Err(error) = recorded {
             tracing::error!(%error, "failed to record the use of a session");
         }

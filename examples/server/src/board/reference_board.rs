@@ -17,6 +17,7 @@ use futures_util::future::join3;
 use super::access::actor::Actor;
 use super::access::board_rules::BoardRulesCache;
 use super::accounts::last_seen::LastSeenTimes;
+use super::accounts::sessions::UseRecords;
 use super::db::{
     BoardDatabase, LogPosition, Query, ReadKind, Replicas, Transaction, TransactionFuture, Writer,
 };
@@ -32,6 +33,7 @@ pub struct ReferenceBoard {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) last_seen: LastSeenTimes,
+    pub(super) session_uses: UseRecords,
     pub(super) rules: BoardRulesCache,
     waker: WorkerWaker,
     web_urls: WebUrls,
@@ -59,6 +61,7 @@ impl ReferenceBoard {
             clock,
             texts: Texts::of(language),
             last_seen: LastSeenTimes::default(),
+            session_uses: UseRecords::default(),
             rules: BoardRulesCache::default(),
             waker: WorkerWaker(Arc::new(|| ())),
             web_urls: WebUrls::default(),

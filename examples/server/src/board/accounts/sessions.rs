@@ -1,6 +1,8 @@
 //! Sessions of signed-in members. The database stores them under the hashes of their ids, so that a session is valid on
 //! every node.
 
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forum_api::host::BoardResult;
@@ -28,6 +30,22 @@ const MAX_SWEPT: i64 = 100;
 
 /// Hash of a session's id.
 pub type Hash = [u8; 32];
+
+/// Sessions whose use is being recorded, so that the pages of a session do not queue a write each while other writes run.
+/// Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct UseRecords(Arc<Mutex<HashSet<Hash>>>);
+
+impl UseRecords {
+    /// Returns `false` if the use of the session is being recorded already.
+    pub fn begin(&self, session: Hash) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session)
+    }
+
+    pub fn end(&self, session: Hash) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+    }
+}
 
 /// Returns the account of a valid session, and the last use.
 pub async fn find(
