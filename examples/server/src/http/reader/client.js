@@ -112,21 +112,19 @@ function queryOf(values) {
   return given.length ? `?${new URLSearchParams(given)}` : ""
 }
 
-/// Removes the requests, which contain the token, and the responses to them.
+/// Removes the requests, which contain the token, the responses to them, and the units that remain.
 function clearCalls() {
   removals++
   responses.clear()
   callsMade = 0
   $("#calls").replaceChildren()
+  $("#budget").replaceChildren()
   $("#drawer").textContent = "API requests"
 }
 
-/// Shows a request above the earlier ones. If the token was removed while it ran, shows neither the token nor texts.
+/// Shows a request above the earlier ones, unless the token was removed while it ran.
 function showCall({ operation, cost, method, path, headers, sent, began, removal, status, budget, content }) {
-  if (removal !== removals) {
-    headers = {}
-    sent = budget = content = undefined
-  }
+  if (removal !== removals) return
   const details = folded(status === 304 ? "JSON of the stored response" : "JSON of the response")
   details.addEventListener("toggle", () => details.append(json(content)), { once: true })
   const code = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + API + path)}`,
