@@ -104,12 +104,20 @@ impl MemoryRateLimitStore {
         Some((key, lock(shard)))
     }
 
-    /// Locks the overflow windows of the kind of a key.
-    fn overflow(&self, key: &RateLimitKey) -> MutexGuard<'_, OverflowWindows> {
-        lock(match key {
+    /// Changes the overflow window of the kind of a key that has this length.
+    fn change_overflow<T>(
+        &self,
+        key: &RateLimitKey,
+        length: Duration,
+        change: impl FnOnce(Option<WindowState>) -> (Option<WindowState>, T),
+    ) -> T {
+        let mut windows = lock(match key {
             RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
             _ => &self.overflow,
-        })
+        });
+        let (state, result) = change(windows.remove(&length));
+        windows.extend(state.map(|state| (length, state)));
+        result
     }
 }
 
@@ -125,11 +133,7 @@ impl RateLimitStore for MemoryRateLimitStore {
         let shard = self.shard(key);
         let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
         Ok(decision.unwrap_or_else(|| {
-            let mut overflow = self.overflow(key);
-            let known = overflow.remove(&budget.window);
-            let (state, decision) = budget.charge(known, cost, now);
-            overflow.extend(state.map(|state| (budget.window, state)));
-            decision
+            self.change_overflow(key, budget.window, |known| budget.charge(known, cost, now))
         }))
     }
 
@@ -143,10 +147,7 @@ impl RateLimitStore for MemoryRateLimitStore {
         let shard = self.shard(key);
         let is_shared = shard.is_none_or(|(key, mut shard)| shard.refund(key, cost, budget, now));
         if is_shared {
-            let mut overflow = self.overflow(key);
-            let known = overflow.remove(&budget.window);
-            let state = budget.refund(known, cost, now);
-            overflow.extend(state.map(|state| (budget.window, state)));
+            self.change_overflow(key, budget.window, |known| (budget.refund(known, cost, now), ()));
         }
         Ok(())
     }
