@@ -1,6 +1,6 @@
 //! Checks of the sessions of a driver before the library uses them.
 
-use super::execute::{LeaseClock, PostgresExecutor};
+use super::execute::PostgresExecutor;
 use super::{PostgresDriver, PostgresError};
 use crate::store::sql::Columns;
 
@@ -15,7 +15,7 @@ const CHECK_SESSION: &str = include_str!("sql/check_session.sql");
 /// - the isolation level of a statement is not `READ COMMITTED`, or
 /// - a time limit of the session, such as `statement_timeout`, is below 10 s. No limit (0) is allowed.
 pub async fn check_session(driver: &(impl PostgresDriver + Clone)) -> Result<(), PostgresError> {
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
+    let executor = PostgresExecutor::for_schema(driver);
     let read = |row: &dyn Columns| {
         let encoding: String = row.value("encoding")?;
         let isolation: String = row.value("isolation")?;

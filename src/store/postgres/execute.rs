@@ -71,6 +71,11 @@ impl PostgresExecutor {
         Self { driver: Arc::new(driver.clone()), changes: Arc::new(Semaphore::new(changes)), clock }
     }
 
+    /// Returns an executor for checks and migrations, which can use all connections.
+    pub(super) fn for_schema(driver: &(impl PostgresDriver + Clone)) -> Self {
+        Self::new(driver, LeaseClock::Database, 1)
+    }
+
     /// Runs a change, and returns the number of rows that it changed.
     pub(super) async fn execute(
         &self,

@@ -1,7 +1,7 @@
 //! Migrations of the library's tables through any driver.
 
 use super::check::check_session;
-use super::execute::{LeaseClock, PostgresExecutor};
+use super::execute::PostgresExecutor;
 use super::{MIGRATIONS, PostgresDriver, PostgresError};
 use crate::store::sql::Columns;
 use crate::store::{MigrationScript, SchemaStatus};
@@ -21,7 +21,7 @@ pub async fn migrate(driver: &(impl PostgresDriver + Clone)) -> Result<(), Postg
     check_session(driver).await?;
     let applied = applied(driver).await?;
     MIGRATIONS.refuse_newer(&applied)?;
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
+    let executor = PostgresExecutor::for_schema(driver);
     for script in migration_scripts().into_iter().skip(applied.len()) {
         executor.execute(script.sql, []).await?;
     }
@@ -50,7 +50,7 @@ pub fn migration_scripts() -> Vec<MigrationScript> {
 async fn applied(
     driver: &(impl PostgresDriver + Clone),
 ) -> Result<Vec<(String, String)>, PostgresError> {
-    let executor = PostgresExecutor::new(driver, LeaseClock::Database, 1);
+    let executor = PostgresExecutor::for_schema(driver);
     let exists =
         executor.read(EXISTS, &[MIGRATIONS.table.into()], |row| row.value("exists")).await?;
     if !exists.contains(&true) {
