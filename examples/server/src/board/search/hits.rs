@@ -259,11 +259,8 @@ mod tests {
         assert_eq!(excerpt_of_letters, expected);
         let text = format!("{}TEA {}", "grün ".repeat(100), "löffel ".repeat(100));
         let excerpt_of_words = excerpt_of(&text, &terms("tea"));
-        assert!(excerpt_of_words.starts_with("…grün grün "), "{excerpt_of_words}");
-        assert!(excerpt_of_words.ends_with(" löffel…"), "{excerpt_of_words}");
-        let offset = excerpt_of_words.chars().position(|letter| letter == 'T').unwrap();
-        assert!(offset <= MAX_LENGTH_BEFORE_MATCH + 1);
-        assert!(excerpt_of_words.chars().count() <= EXCERPT_LENGTH + 2);
+        let expected = format!("…{}TEA {}löffel…", "grün ".repeat(12), "löffel ".repeat(18));
+        assert_eq!(excerpt_of_words, expected);
     }
 
     #[test]
@@ -274,16 +271,20 @@ mod tests {
             let terms = terms(query);
             excerpt(&long, &terms, &mut max_searched.clone())
         };
-        for query in ["tea", "\"smoked tea\"", "smoked"] {
-            let excerpt = excerpt_with(query, MAX_SEARCHED_BYTES);
-            assert!(
-                excerpt.starts_with("…grün ") && excerpt.contains("grün Smoked tea cup"),
-                "{excerpt}"
-            );
+        for (query, before, after) in
+            [("tea", 10, 33), ("\"smoked tea\"", 12, 31), ("smoked", 12, 31)]
+        {
+            let expected =
+                format!("…{}Smoked tea {}cup…", "grün ".repeat(before), "cup ".repeat(after));
+            assert_eq!(excerpt_with(query, MAX_SEARCHED_BYTES), expected, "{query}");
         }
+        let beginning = format!("Start {}grün…", "grün ".repeat(37));
         for (query, max_searched) in [("milk", MAX_SEARCHED_BYTES), ("tea", 10_000)] {
-            assert!(excerpt_with(query, max_searched).starts_with("Start grün"), "{query}");
+            assert_eq!(excerpt_with(query, max_searched), beginning, "{query}");
         }
+        let mut left = 10_000;
+        excerpt(&long, &terms("tea"), &mut left);
+        assert_eq!(left, 0);
     }
 
     #[test]
