@@ -294,8 +294,20 @@ async fn a_query_of_the_index_of_postgres_costs_its_time() {
         SELECT work FROM matches('zebra', '[2]', 1, 1000000, 21, -1, TRUE, 1000000, 0, 10000000)
         WHERE post IS NULL";
     let left: i64 = client.query_one(find, &[]).await.unwrap().get(0);
-    client.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(left, 10_000_000 - 10_000 - 1_000_000);
+    // A candidate costs as much as on SQLite, and a comparison with each of two forums.
+    let find = "
+        SELECT work FROM matches('toast', '[2,3]', 1, 1000000, 21, -1, TRUE, 1000000, 3, 10000000)
+        WHERE post IS NULL";
+    let left: i64 = client.query_one(find, &[]).await.unwrap().get(0);
+    let texts = "
+        SELECT count(*), CAST(sum(length * (4 + 3) / 4) AS BIGINT) FROM post_text
+        WHERE words @@ CAST('toast' AS TSQUERY)";
+    let row = client.query_one(texts, &[]).await.unwrap();
+    let [candidates, of_texts]: [i64; 2] = [row.get(0), row.get(1)];
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(candidates, 2);
+    assert_eq!(left, 10_000_000 - 10_000 - 1_000_000 - candidates * (500 + 2) - of_texts);
 }
 
 /// Adds forums with the ids 1001 to 1101. The counts of each are those of a post, and most posts are in other forums.

@@ -76,3 +76,26 @@ impl Work {
         self.0 = self.0.saturating_sub(work);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_spent_on_lookups_and_on_the_texts_of_candidates() {
+        let mut work = Work::of_page();
+        work.spend_candidate(1000, 0);
+        assert_eq!(MAX_WORK - work.left(), 500 + 1000);
+        work.set_left(MAX_WORK);
+        work.spend_candidate(1000, 2);
+        assert_eq!(MAX_WORK - work.left(), 500 + 1500);
+        work.set_left(10_000 + 2 * 3 * 50);
+        assert!(work.is_enough(3, 50) && !work.is_enough(3, 51));
+        assert_eq!((work.posts(3), work.posts(0)), (10_300 / 6, 10_300));
+        work.spend_query(3, 50);
+        assert!(work.is_spent());
+        assert_eq!(work.posts(3), 1);
+        work.extend();
+        assert_eq!(work.left(), Work::of_repeated_page().left() - Work::of_page().left());
+    }
+}
