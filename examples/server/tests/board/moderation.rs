@@ -287,6 +287,30 @@ async fn batches_send_the_other_events_of_replies_that_were_changed_in_a_hidden_
     assert!(!thread.demo.board.run_batch(BatchKind::Events).await.unwrap());
 }
 
+/// Two threads have more changed replies than two batches send events of.
+#[tokio::test]
+async fn the_next_batch_is_that_of_the_thread_with_the_fewest() {
+    let demo = Demo::new().await;
+    demo.sql(
+        "INSERT INTO post (
+            thread_id, number, state, created_at, written_at, body, body_html, body_words, update_waits
+        )
+        WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 50)
+        SELECT thread.id, 1000 + n, 'visible', n, n, '', '', '', TRUE
+        FROM new CROSS JOIN thread WHERE thread.id IN (13, 16);
+        INSERT INTO thread_publication (thread_id) VALUES (13), (16)",
+    )
+    .await;
+    let find = "
+        SELECT count(CASE WHEN update_waits THEN 1 END) AS value FROM post
+        WHERE thread_id IN (13, 16) GROUP BY thread_id ORDER BY thread_id";
+    let mut waiting = Vec::new();
+    while demo.board.run_batch(BatchKind::Events).await.unwrap() {
+        waiting.push(demo.query_values::<i64>(find).await);
+    }
+    assert_eq!(waiting, [[30, 50], [30, 30], [10, 30], [10, 10], [0, 10], [0, 0]]);
+}
+
 /// Receivers would otherwise show the reply when the thread is visible again. Until then, an event would show a title that
 /// awaits approval.
 #[tokio::test]
