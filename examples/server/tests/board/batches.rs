@@ -498,6 +498,13 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
     let left: i64 =
         demo.query_value("SELECT count(*) AS value FROM post WHERE author_id > 1000").await;
     assert_eq!(left, 0);
+    // The replies of others were in the search index, although their thread was deleted.
+    let indexed = demo.for_backend(
+        "SELECT count(*) AS value FROM post_text_docsize",
+        "SELECT count(*) AS value FROM post_text",
+    );
+    let visible = "SELECT count(*) AS value FROM post WHERE state = 'visible'";
+    assert_eq!(demo.query_value::<i64>(indexed).await, demo.query_value::<i64>(visible).await);
     assert_profiles(&demo, 0).await;
     assert_eq!(sum_of_stored_counts(&demo).await, 0);
     // The keys stay, so that a repeat of a request does nothing.
