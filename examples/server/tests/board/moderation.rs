@@ -458,6 +458,45 @@ async fn an_operator_restores_what_was_deleted_of_a_member_since_a_time() {
     assert_eq!(demo.query_value::<i64>(deleted_at).await, 0);
 }
 
+/// Marks of unfinished deletions: of an earlier time, of other options, of another member, and of other actions.
+#[tokio::test]
+async fn the_end_of_a_deletion_removes_the_marks_of_its_member_since_its_beginning() {
+    let demo = Demo::new().await;
+    demo.sql(
+        "DELETE FROM forum_api_audit_log;
+        INSERT INTO forum_api_audit_log (id, occurred_at, action, details, origin, target, count) VALUES
+        ('1', 4, 'post.restored', 'by bob; unfinished', 'command_line', '', 1),
+        ('2', 5, 'post.deleted', 'by bob; unfinished', 'command_line', '', 1),
+        ('3', 6, 'post.deleted', 'by bob; since 1; unfinished', 'command_line', '', 1),
+        ('4', 6, 'post.deleted', 'by bob; since 2', 'command_line', '', 1),
+        ('5', 7, 'post.deleted', 'by bob; unfinished', 'command_line', '', 1),
+        ('6', 7, 'post.deleted', 'by bobby; unfinished', 'command_line', '', 1),
+        ('7', 7, 'post.restored', 'by bob; unfinished', 'command_line', '', 1)",
+    )
+    .await;
+    let unfinished = demo
+        .read(|connection| {
+            Box::pin(moderation::unfinished_since(connection, "by bob; unfinished".into()))
+        })
+        .await;
+    assert_eq!(unfinished, Some(Timestamp::from_millis(5)));
+    demo.change(|tx| {
+        Box::pin(moderation::end_deletions(tx, "by bob;".into(), Timestamp::from_millis(6)))
+    })
+    .await;
+    let details = "SELECT details AS value FROM forum_api_audit_log ORDER BY id";
+    let expected = [
+        "by bob; unfinished",
+        "by bob; unfinished",
+        "by bob; since 1",
+        "by bob; since 2",
+        "by bob",
+        "by bobby; unfinished",
+        "by bob; unfinished",
+    ];
+    assert_eq!(demo.query_values::<String>(details).await, expected);
+}
+
 #[tokio::test]
 async fn a_moderator_finds_a_deleted_thread_in_the_list_of_its_forum() {
     let demo = Demo::new().await;
