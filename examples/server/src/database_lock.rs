@@ -240,7 +240,7 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
     use super::*;
 
@@ -283,6 +283,43 @@ mod tests {
         file.lock().unwrap();
         let refused = NodeLock::register(&format!("sqlite:{path}"), None).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_server_learns_of_the_server_that_started_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db").display().to_string();
+        let database = format!("sqlite:{path}");
+        let file = format!("{path}.server");
+        let line = |address: &str| format!("{} on {address}", node_name());
+        let register = |address: Option<&str>| {
+            let address = address.map(|address| address.parse().unwrap());
+            NodeLock::register(&database, address).unwrap().unwrap()
+        };
+        // All processes of the database were killed.
+        fs::write(&file, format!("{}\n", line("127.0.0.1:9"))).unwrap();
+        let worker = register(None);
+        let first = register(Some("127.0.0.1:1"));
+        let second = register(Some("[::1]:2"));
+        // No process has an id of this size.
+        let mut killed = OpenOptions::new().append(true).open(&file).unwrap();
+        killed.write_all(b"forum-server/0 host/4294967295 on 127.0.0.1:3\n").unwrap();
+        let last = register(None);
+        let others = [&worker, &first, &second, &last].map(|node| node.other.clone());
+        assert_eq!(others, [None, None, Some(line("127.0.0.1:1")), Some(line("[::1]:2"))]);
+
+        let name = node_name();
+        let (version, process) = name.split_once(' ').unwrap();
+        let nodes = running_nodes(&database);
+        let found: Vec<_> =
+            nodes.iter().map(|node| [&*node.version, &*node.process, &*node.address]).collect();
+        let addresses = [LOCAL, "127.0.0.1:1", "[::1]:2", LOCAL];
+        assert_eq!(found, addresses.map(|address| [version, process, address]));
+        drop((worker, first, second));
+        assert!(Path::new(&file).exists());
+        drop(last);
+        assert!(!Path::new(&file).exists());
+        assert!(running_nodes(&database).is_empty());
     }
 
     #[test]
@@ -332,13 +369,17 @@ mod tests {
         DatabaseLock::shared(&database).unwrap();
         assert!(!Path::new(&format!("{path}.lock")).exists());
         let server = DatabaseLock::shared_or_new(&database).unwrap();
+        let mode = Path::new(&format!("{path}.lock")).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
         File::create(path).unwrap();
         let command = DatabaseLock::shared(&database).unwrap();
         drop(server);
-        DatabaseLock::exclusive(&database).unwrap_err();
+        let refused = DatabaseLock::exclusive(&database).unwrap_err().to_string();
+        assert_eq!(refused, "a process uses the database; stop it first");
         drop(command);
         let restore = DatabaseLock::exclusive(&database).unwrap();
-        DatabaseLock::shared(&database).unwrap_err();
+        let refused = DatabaseLock::shared(&database).unwrap_err().to_string();
+        assert_eq!(refused, "another process is replacing the database");
         drop(restore);
         DatabaseLock::shared(&database).unwrap();
         assert!(!Path::new(&format!("{path}.lock")).exists());
