@@ -98,7 +98,10 @@ mod tests {
         let files = || fs::read_dir(directory.path()).unwrap().count();
         let mut file = NewFile::create(&path).unwrap();
         file.write(b"content").unwrap();
-        assert!(!path.exists() && file.partial().extension() != path.extension());
+        assert!(!path.exists());
+        let name = file.partial().file_name().unwrap().to_str().unwrap();
+        let digits = name.strip_prefix("copy.db.partial-").unwrap();
+        assert!(digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         file.publish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "content");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

@@ -224,7 +224,8 @@ mod tests {
         symlink("target", at("link")).unwrap();
         // Only root can change an owner.
         if lchown(at("link"), Some(65_534), None).is_ok() {
-            check_link(&at("link")).unwrap_err();
+            let refused = check_link(&at("link")).unwrap_err().to_string();
+            assert_eq!(refused, "it is a symbolic link to a file of another owner");
             chown(at("target"), Some(65_534), None).unwrap();
             check_link(&at("link")).unwrap();
         }
@@ -239,7 +240,9 @@ mod tests {
         symlink("disk/board.db", &database).unwrap();
         for content in ["", "root:x:0:0", "root:x:0:0:root:/root:/bin/bash"] {
             fs::write(at("disk/board.db"), content).unwrap();
-            check_database(&database).unwrap_err();
+            let refused = check_database(&database).unwrap_err().to_string();
+            let expected = "forum.db\": it is a symbolic link, but not to a SQLite database";
+            assert!(refused.ends_with(expected), "{refused}");
         }
         fs::write(at("disk/board.db"), SQLITE_HEADER).unwrap();
         check_database(&database).unwrap();
@@ -249,12 +252,16 @@ mod tests {
                 let link = beside(&at(name), suffix);
                 symlink(at("other"), &link).unwrap();
                 let refused = check_database(&database).unwrap_err().to_string();
-                assert!(refused.contains(suffix), "{refused}");
+                let expected = format!("{suffix}\": it is a symbolic link");
+                assert!(refused.starts_with("cannot use the file \""), "{refused}");
+                assert!(refused.ends_with(&expected), "{refused}");
                 fs::remove_file(link).unwrap();
             }
         }
         symlink(at("missing"), at("forum.db.key")).unwrap();
-        check_database(&database).unwrap_err();
+        let refused = check_database(&database).unwrap_err().to_string();
+        let expected = "forum.db.key\": it is a symbolic link that cannot be followed";
+        assert!(refused.ends_with(expected), "{refused}");
     }
 
     #[test]
@@ -274,11 +281,11 @@ mod tests {
             check_database(&database).unwrap();
             for (make, expected) in [
                 (&make_pipe as &dyn Fn(&Path), "it is not a regular file"),
-                (&link as &dyn Fn(&Path), "it has several names"),
+                (&link as &dyn Fn(&Path), "it has several names (hard links)"),
             ] {
                 make(&file);
                 let refused = check_database(&database).unwrap_err().to_string();
-                assert!(refused.contains(expected), "{suffix}: {refused}");
+                assert!(refused.ends_with(expected), "{suffix}: {refused}");
                 fs::remove_file(&file).unwrap();
             }
         }
@@ -305,7 +312,9 @@ mod tests {
             check_database(&database).unwrap();
             // Only root can change an owner.
             if chown(&log, Some(65_534), None).is_ok() {
-                check_database(&database).unwrap_err();
+                let refused = check_database(&database).unwrap_err().to_string();
+                let expected = "it has another owner than the database; change its owner, or run as the owner of the database";
+                assert!(refused.ends_with(expected), "{suffix}: {refused}");
             }
             fs::remove_file(log).unwrap();
         }
