@@ -295,6 +295,19 @@ mod tests {
     }
 
     #[test]
+    fn a_year_of_two_digits_is_between_1950_and_2049() {
+        for (tag, content, expected) in [
+            (UTC_TIME, "491231235958Z", Some("2049-12-31T23:59:58Z")),
+            (UTC_TIME, "990102030405Z", Some("1999-01-02T03:04:05Z")),
+            (GENERALIZED_TIME, "20500102030405Z", Some("2050-01-02T03:04:05Z")),
+            (VERSION, "20500102030405Z", None),
+        ] {
+            let time = parse_time(Element { tag, content: content.as_bytes() });
+            assert_eq!(time, expected.map(|time| Timestamp::parse(time).unwrap()), "{content}");
+        }
+    }
+
+    #[test]
     fn urls_name_the_hosts_with_tls() {
         let hosts = |url: &str| {
             let hosts = tls_hosts(url);
@@ -310,7 +323,12 @@ mod tests {
             ("postgres://forum:sslmode=disable@h/forum", &["h:5432"]),
             ("postgres://forum:p@h,[::1]:6432/forum", &["h:5432", "::1:6432"]),
             ("postgres://forum:p?q@h/forum?application_name=a@b", &["h:5432"]),
+            ("postgresql://h/forum", &["h:5432"]),
+            ("postgres:///forum?host=h,i&port=6432", &["h:6432", "i:6432"]),
             ("redis://h", &[]),
+            ("rediss://h:x", &[]),
+            ("rediss://:p@q@h,,[::1]", &["h:6379", "::1:6379"]),
+            ("rediss+cluster://h,i:1", &["h:6379", "i:1"]),
             ("rediss://:p@h/0", &["h:6379"]),
             ("rediss://h?protocol=resp3", &["h:6379"]),
             ("rediss://:p@h/0?name=a@b", &["h:6379"]),
