@@ -145,7 +145,7 @@ mod tests {
 
     use axum::body::Body;
     use axum::response::Html;
-    use axum::routing::get;
+    use axum::routing::{any, get};
     use http::HeaderMap;
     use http::request::Builder;
     use tower::ServiceExt as _;
@@ -202,6 +202,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_length_the_media_type_and_a_secret_decide_about_the_compression() {
+        let sent = |len: usize, media_type: &'static str, caching: &'static str| {
+            get(([(CONTENT_TYPE, media_type), (CACHE_CONTROL, caching)], "x".repeat(len)))
+        };
+        let router = compress(
+            Router::new()
+                .route("/short", sent(255, "text/plain", "no-store"))
+                .route("/long", sent(256, "text/plain", "no-store"))
+                .route("/page", sent(1000, "text/html", "no-cache"))
+                .route("/private", sent(1000, "text/html; charset=utf-8", "no-store"))
+                .route("/json", sent(1000, "application/json", "no-store"))
+                .route("/image", sent(1000, "image/png", "no-cache"))
+                .route("/events", sent(1000, "text/event-stream", "no-store")),
+        );
+        for (path, is_compressed) in [
+            ("/short", false),
+            ("/long", true),
+            ("/page", true),
+            ("/private", false),
+            ("/json", true),
+            ("/image", false),
+            ("/events", false),
+        ] {
+            let response = send(&router, Request::get(path).header(ACCEPT_ENCODING, "gzip")).await;
+            let has_encoding = response.headers().contains_key(CONTENT_ENCODING);
+            assert_eq!(has_encoding, is_compressed, "{path}");
+        }
+    }
+
+    #[tokio::test]
     async fn the_etag_of_either_form_is_a_condition() {
         let page = |headers: HeaderMap| async move {
             let is_unchanged =
@@ -244,5 +274,21 @@ mod tests {
         assert!(bodies[0].starts_with(&[0x1f, 0x8b]));
         assert_eq!(bodies[0], bodies[1]);
         assert_eq!(bodies[2], "2".repeat(1000));
+    }
+
+    #[tokio::test]
+    async fn the_empty_body_of_a_response_to_head_is_not_kept() {
+        let page = |method: Method| {
+            let body = if method == Method::HEAD { String::new() } else { "x".repeat(1000) };
+            ready(([(CONTENT_LENGTH, "1000")], body))
+        };
+        let router = compress(compress_once(Router::new().route("/", any(page))));
+        for (request, len) in [(Request::head("/"), 0), (Request::get("/"), 1000)] {
+            let response = send(&router, request.header(ACCEPT_ENCODING, "gzip")).await;
+            assert_eq!(response.headers()[CONTENT_ENCODING], "gzip");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            // The last four bytes of a compressed body are its length before the compression.
+            assert!(len == 0 || body.ends_with(&u32::to_le_bytes(len)), "{body:?}");
+        }
     }
 }
