@@ -38,6 +38,14 @@ pub fn start(
     allowed: AllowedAddresses,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
+    let worker = Worker::builder(board.database.webhooks(), Arc::new(board.clone()), environment)
+        .settings(worker_settings(allowed, retries))
+        .build()
+        .or_internal()?;
+    Ok(worker.start())
+}
+
+fn worker_settings(allowed: AllowedAddresses, retries: &RetryOptions) -> WorkerSettings {
     let keep = retries.webhook_retention;
     let mut settings = WorkerSettings::default();
     settings.initial_backoff = retries.webhook_initial_backoff;
@@ -59,11 +67,7 @@ pub fn start(
         .unwrap_or_default()
         .max(Duration::from_secs(1));
     settings.sweep_interval = settings.sweep_interval.min(shortest);
-    let worker = Worker::builder(board.database.webhooks(), Arc::new(board.clone()), environment)
-        .settings(settings)
-        .build()
-        .or_internal()?;
-    Ok(worker.start())
+    settings
 }
 
 /// Stops a worker. Attempts that are cut off count as failed when their lease ends.
@@ -117,4 +121,69 @@ pub fn key_refusal(mismatch: &KeyMismatchError, option: &str) -> BoardError {
         &format!("pass the file of the correct key with {option}")
     };
     BoardError::validation("key", format!("{mismatch}; {remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RETRIES: RetryOptions = RetryOptions {
+        webhook_initial_backoff: Duration::from_secs(1),
+        webhook_max_backoff: Duration::from_secs(2),
+        webhook_timeout: Duration::from_secs(3),
+        webhook_retention: Duration::ZERO,
+        webhook_dead_retention: None,
+        event_retention: Duration::ZERO,
+        webhook_concurrency: 5,
+        webhook_endpoint_concurrency: 4,
+    };
+
+    #[test]
+    fn a_worker_has_the_settings_of_its_options() {
+        let seconds = Duration::from_secs;
+        let retries = RetryOptions {
+            webhook_retention: seconds(9),
+            webhook_dead_retention: Some(seconds(7)),
+            event_retention: seconds(8),
+            ..RETRIES
+        };
+        let settings = worker_settings(AllowedAddresses::Private, &retries);
+        assert_eq!(settings.allowed_addresses, AllowedAddresses::Private);
+        assert_eq!([settings.max_in_flight, settings.max_in_flight_per_endpoint], [5, 4]);
+        assert_eq!(settings.dead_retention, Some(seconds(7)));
+        assert_eq!(
+            [
+                settings.initial_backoff,
+                settings.max_backoff,
+                settings.attempt_timeout,
+                settings.retention,
+                settings.event_retention,
+            ],
+            [1, 2, 3, 9, 8].map(seconds)
+        );
+    }
+
+    #[test]
+    fn a_step_is_longer_than_an_attempt_and_sweeps_are_as_frequent_as_the_shortest_retention() {
+        let seconds = Duration::from_secs;
+        for (timeout, keep, dead, event, expected) in [
+            (3, 0, None, 0, [15, 1]),
+            (10, 604_800, None, 86_400, [15, 3600]),
+            (12, 604_800, None, 0, [18, 3600]),
+            (60, 90, None, 0, [90, 90]),
+            (60, 90, Some(60), 80, [90, 60]),
+            (60, 90, Some(0), 80, [90, 80]),
+        ] {
+            let retries = RetryOptions {
+                webhook_timeout: seconds(timeout),
+                webhook_retention: seconds(keep),
+                webhook_dead_retention: dead.map(seconds),
+                event_retention: seconds(event),
+                ..RETRIES
+            };
+            let settings = worker_settings(AllowedAddresses::Public, &retries);
+            let found = [settings.step_timeout, settings.sweep_interval];
+            assert_eq!(found, expected.map(seconds), "{retries:?}");
+        }
+    }
 }
