@@ -468,3 +468,28 @@ fn api_settings(options: &ServeArgs) -> ApiSettings {
     settings.trusted_proxies = options.trusted_proxies.clone();
     settings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_is_shown_by_its_path_or_without_its_password() {
+        for (database, expected) in [
+            ("sqlite::memory:", "in memory; it is lost when the server stops"),
+            ("sqlite:/var/lib/forum.db", "/var/lib/forum.db"),
+            ("postgres://forum:secret@h/forum", "postgres://forum:***@h/forum"),
+        ] {
+            assert_eq!(data_location(database), expected);
+        }
+    }
+
+    #[test]
+    fn a_url_or_a_sentence_states_where_to_get_a_token() {
+        let administrators = "Administrators issue tokens in the control panel under API tokens. If you are not an administrator, get a token at";
+        for url in ["https://board.example/ask", "http://localhost/ask"] {
+            assert_eq!(token_source(url), format!("{administrators} <{url}>."));
+        }
+        assert_eq!(token_source("Ask in the lounge."), "Ask in the lounge.");
+    }
+}

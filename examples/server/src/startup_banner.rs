@@ -121,33 +121,87 @@ impl fmt::Display for StartupBanner {
 
 #[cfg(test)]
 mod tests {
+    use forum_api::runtime::OsRandom;
+    use serde_json::json;
+
     use super::*;
+
+    fn banner(new: Option<NewBoard>) -> StartupBanner {
+        StartupBanner {
+            base_url: "https://board.example".into(),
+            monitor_url: "http://127.0.0.1:9090".into(),
+            has_mcp: new.is_none(),
+            database: "/var/lib/forum.db".into(),
+            new,
+        }
+    }
 
     #[test]
     fn the_second_start_says_how_to_sign_in() {
-        let banner = StartupBanner {
-            base_url: "http://127.0.0.1:8080".into(),
-            monitor_url: "http://127.0.0.1:8080".into(),
-            has_mcp: true,
-            database: "sqlite:forum.db".into(),
-            new: None,
-        };
-        let text = banner.to_string();
         let lines = "\
-forum     http://127.0.0.1:8080/
-API       http://127.0.0.1:8080/api/v1/forums
-docs      http://127.0.0.1:8080/docs
-OpenAPI   http://127.0.0.1:8080/api/v1/openapi.json
-MCP       http://127.0.0.1:8080/mcp, for assistants and agents
-panel     http://127.0.0.1:8080/panel
-health    http://127.0.0.1:8080/health
-metrics   http://127.0.0.1:8080/metrics
-data      sqlite:forum.db
+forum     https://board.example/
+API       https://board.example/api/v1/forums
+docs      https://board.example/docs
+OpenAPI   https://board.example/api/v1/openapi.json
+MCP       https://board.example/mcp, for assistants and agents
+panel     https://board.example/panel
+health    http://127.0.0.1:9090/health
+metrics   http://127.0.0.1:9090/metrics
+data      /var/lib/forum.db
 stop      Ctrl-C
-sign-in   ";
-        assert!(text.starts_with(lines), "{text}");
-        let last = text.lines().last().unwrap();
-        assert!(last.starts_with("sign-in   admin, with the password"), "{text}");
-        assert!(last.contains("`forum-server member password admin`"), "{text}");
+sign-in   admin, with the password of the first start; `forum-server member password admin` sets a new one
+";
+        assert_eq!(banner(None).to_string(), lines);
+    }
+
+    #[test]
+    fn the_first_start_shows_the_sign_in_data() {
+        let lines = "\
+forum     https://board.example/
+API       https://board.example/api/v1/forums
+docs      https://board.example/docs
+OpenAPI   https://board.example/api/v1/openapi.json
+panel     https://board.example/panel
+health    http://127.0.0.1:9090/health
+metrics   http://127.0.0.1:9090/metrics
+data      /var/lib/forum.db
+stop      Ctrl-C
+";
+        let given = "sign-in   admin, password from standard input\n";
+        let generated = "sign-in   admin, password hunter22\n";
+        let once = "\nThe password is not shown again.\n";
+        for (password, sign_in, end) in [(None, given, ""), (Some("hunter22"), generated, once)] {
+            let password = password.map(str::to_owned);
+            let token = PlainToken::generate(&OsRandom).unwrap();
+            let secret = token.expose_secret().to_owned();
+            let empty = NewBoard { password: password.clone(), example_calls: None };
+            assert_eq!(banner(Some(empty)).to_string(), format!("{lines}{sign_in}{end}"));
+            let calls = ExampleCalls { token, owner: "alice", thread: 7 };
+            let demo = NewBoard { password: password.clone(), example_calls: Some(calls) };
+            let shown = banner(Some(demo));
+            let calls = format!(
+                "\
+token     {secret} (alice, all scopes)
+
+The sign-in data and the token are not shown again. Try:
+
+curl https://board.example/api/v1/forums
+curl https://board.example/api/v1/threads/7/posts
+curl -H 'authorization: Bearer {secret}' -H 'content-type: application/json' \
+-d '{{\"body\":\"Hello from the *API*.\"}}' https://board.example/api/v1/threads/7/posts
+"
+            );
+            assert_eq!(shown.to_string(), format!("{lines}{sign_in}{calls}"));
+            let info = serde_json::to_value(shown.info()).unwrap();
+            let expected = json!({
+                "api": "https://board.example/api/v1",
+                "docs": "https://board.example/docs",
+                "panel": "https://board.example/panel",
+                "user": "admin",
+                "password": password,
+                "token": secret,
+            });
+            assert_eq!(info, expected);
+        }
     }
 }
