@@ -326,12 +326,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_page_cache_of_sqlite_has_the_size_of_the_option() {
-        let options = DatabaseOptions { sqlite_cache: 3, ..DatabaseOptions::COMMAND };
+    async fn the_readers_and_the_page_cache_of_sqlite_are_those_of_the_options() {
+        let options = DatabaseOptions {
+            sqlite_cache: 3,
+            sqlite_readers: Some(7),
+            ..DatabaseOptions::COMMAND
+        };
         let parsed = DatabaseUrl::parse("sqlite::memory:", &options, false);
         let Ok(DatabaseUrl::Sqlite(path, settings)) = parsed else {
             panic!("{parsed:?}");
         };
+        assert_eq!(settings.readers, 7);
         let database = sqlite::Database::open_with(&path, &settings).unwrap();
         let cache_size = database
             .read(|connection| -> Result<i64, sqlite::SqliteError> {
@@ -340,5 +345,23 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(cache_size, -3 * 1024, "in KiB");
+    }
+
+    #[test]
+    fn connections_to_postgres_have_the_name_of_the_url_or_of_the_process() {
+        let named = "postgres://h/d?application_name=board";
+        assert_eq!(with_application_name(named, true), named);
+        let node = node_name().replace(' ', "%20");
+        for (is_node, name) in [(true, &*node), (false, "forum-server%20command")] {
+            for (url, separator) in [
+                ("postgres://h/d", '?'),
+                ("postgres://forum:p?q@h/d", '?'),
+                ("postgres://forum:p@h/d?sslmode=disable", '&'),
+                ("postgres:///d?host=h", '&'),
+            ] {
+                let expected = format!("{url}{separator}application_name={name}");
+                assert_eq!(with_application_name(url, is_node), expected);
+            }
+        }
     }
 }

@@ -26,3 +26,25 @@ pub fn web_urls(base_url: &str) -> WebUrls {
         Some(url)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::model::{ForumId, MessageId, PostId, ThreadId, UserId};
+
+    use super::*;
+
+    #[test]
+    fn each_resource_has_a_page() {
+        let urls = web_urls("https://board.example");
+        let thread = ThreadId::from(2);
+        for (page, expected) in [
+            (WebPage::Forum(&ForumId::from(1)), "forums/1"),
+            (WebPage::Thread(&thread), "threads/2"),
+            (WebPage::Post(&thread, &PostId::from(3)), "threads/2/posts/3"),
+            (WebPage::Member(&UserId::from(4)), "members/4"),
+            (WebPage::Message(&MessageId::from(5)), "messages/5"),
+        ] {
+            assert_eq!(urls.url(page), Some(format!("https://board.example/#/{expected}")));
+        }
+    }
+}
