@@ -280,9 +280,14 @@ fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     server.run_ok(&format!("webhook ping {} --wait 0", endpoint_id(&endpoint)));
     let delivery = receiver.next().delivery();
     let begun = Instant::now();
-    let directory = server.stop();
+    let (directory, log) = server.stop_with_log();
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
+    let aborted: Vec<_> = log.lines().filter(|line| line.contains("aborted")).collect();
+    assert_eq!(aborted.len(), 1, "{log}");
+    assert!(aborted[0].contains(" WARN "), "{log}");
+    assert!(aborted[0].ends_with(": webhooks aborted after the drain timeout"), "{log}");
+    assert!(!log.contains(" ERROR "), "{log}");
     // An attempt that is cut off keeps its lease.
     let shown = directory.run(&["delivery", "show", &delivery, "--json"], "").json();
     assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));

@@ -82,9 +82,14 @@ fn metrics_are_on_the_address_of_the_operator_only() {
     for path in ["/metrics", "/health", "/ready"] {
         wait_for_status(&format!("http://{operator}{path}"), 200);
     }
+    let encoding = [("accept-encoding", "gzip")];
+    let metrics = send("HEAD", &format!("http://{operator}/metrics"), &encoding, "");
+    assert_eq!(metrics.status_and("content-encoding"), (200, Some("gzip")));
     for path in ["/", "/panel", "/api/v1/forums", "/docs"] {
         assert_eq!(status(format!("http://{operator}{path}")), 404, "{path}");
     }
+    let posted = send("POST", &format!("http://{operator}/health"), &[], "");
+    assert_eq!((posted.status, &*posted.body), (404, r#"{"status":"not found"}"#));
     let url = server.url("");
     for address in [&*operator, url.trim_start_matches("http://")] {
         server.run_ok(&format!("health --admin-listen {address}"));
@@ -93,6 +98,61 @@ fn metrics_are_on_the_address_of_the_operator_only() {
     server
         .run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"))
         .assert_error(&format!("cannot listen on {operator}"));
+}
+
+#[test]
+fn the_message_of_the_start_has_the_addresses_of_the_options() {
+    let operator = format!("127.0.0.1:{}", free_port());
+    let base_url = "https://board.example";
+    let arguments = ["--empty", "--no-mcp", "--base-url", base_url, "--admin-listen", &operator];
+    let last = |line: &str| line.starts_with("The password");
+    let (server, text) =
+        Server::start_until(ServerDirectory::in_sqlite(), &arguments, &[], "", last);
+    let (_, rest) = text.split_once("admin, password ").unwrap();
+    let (password, _) = rest.split_once('\n').unwrap();
+    let database = server.directory.path().canonicalize().unwrap().join("forum.db");
+    let expected = format!(
+        "\
+forum     {base_url}/
+API       {base_url}/api/v1/forums
+docs      {base_url}/docs
+OpenAPI   {base_url}/api/v1/openapi.json
+panel     {base_url}/panel
+health    http://{operator}/health
+metrics   http://{operator}/metrics
+data      {}
+stop      Ctrl-C
+sign-in   admin, password {password}
+
+The password is not shown again.
+",
+        database.display()
+    );
+    assert_eq!(text, expected);
+}
+
+/// The server cannot raise its limit.
+#[test]
+fn a_low_limit_of_open_files_lowers_the_number_of_connections() {
+    let directory = ServerDirectory::in_sqlite();
+    let script = r#"ulimit -n 600; exec "$0" --listen 127.0.0.1:0 --empty"#;
+    let mut server = Running(
+        Command::new("sh")
+            .args(["-c", script])
+            .arg(server_path())
+            .current_dir(directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let log = wait_for_line(server.0.stderr.take().unwrap(), "server started");
+    signal(&server.0, "TERM");
+    assert!(server.0.wait().unwrap().success());
+    let log = log.join().unwrap();
+    let warning =
+        "--max-connections lowered: the limit of open files is too low files=600 allowed=300";
+    assert!(log.lines().any(|line| line.contains(" WARN ") && line.ends_with(warning)), "{log}");
 }
 
 /// Reads a response from a connection that stays open.
@@ -118,6 +178,8 @@ fn during_the_drain_delay_requests_are_answered_and_end_their_connections() {
     server.signal("TERM");
     wait_for_status(&server.url("/ready"), 503);
     assert_eq!(get(&server.url("/health")).status, 200);
+    let metrics = get(&server.url("/metrics")).body;
+    assert!(metrics.lines().any(|line| line == "forum_server_ready 0"), "{metrics}");
     let token = server.token("alice");
     let post = server.post(&token, "/threads/1/posts", &json!({ "body": "Draining." }));
     assert_eq!(post.status, 201);
@@ -194,11 +256,13 @@ fn a_sighup_that_was_ignored_at_start_stays_ignored() {
 }
 
 #[test]
-fn last_seen_times_are_written_when_the_server_stops() {
+fn last_seen_times_and_usage_are_written_when_the_server_stops() {
     let server = Server::new(&[]);
     let token = server.token("alice");
     assert_eq!(server.get(&token, "/me").status, 200);
     let directory = server.stop();
+    let usage = "SELECT CAST(requests AS TEXT) FROM forum_api_usage WHERE token <> ''";
+    assert_eq!(directory.query(usage), ["1"]);
     let members = directory.run(&["member", "list", "--json"], "").json();
     let alice = members.as_array().unwrap().iter().find(|one| one["username"] == "alice").unwrap();
     assert!(alice["lastSeenAt"].is_string(), "{alice}");
@@ -262,15 +326,35 @@ fn a_worker_sends_to_the_addresses_that_its_server_allows() {
 
 #[test]
 fn the_log_has_a_line_of_the_start_and_of_the_stop() {
-    let server = Server::new(&["--log", "json", "--base-url", "https://board.example"]);
+    let operator = format!("127.0.0.1:{}", free_port());
+    let server = Server::new(&[
+        "--log",
+        "json",
+        "--base-url",
+        "https://board.example",
+        "--admin-listen",
+        &operator,
+        "--redis",
+        "redis://:hush@127.0.0.1:1",
+    ]);
     let (directory, log) = server.stop_with_log();
     let lines = parse_lines(&log);
     let fields = |message: &str| {
         lines.iter().map(|line| &line["fields"]).find(|fields| fields["message"] == message)
     };
     let started = fields("server started").unwrap();
-    assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(started["base_url"], "https://board.example");
+    let expected = json!({
+        "message": "server started",
+        "version": env!("CARGO_PKG_VERSION"),
+        "listen": started["listen"],
+        "admin_listen": operator,
+        "base_url": "https://board.example",
+        "database": started["database"],
+        "replicas": 0,
+        "redis": "redis://:***@127.0.0.1:1",
+        "worker": true,
+    });
+    assert_eq!(*started, expected);
     let listen = started["listen"].as_str().unwrap();
     assert!(listen.starts_with("127.0.0.1:"), "{listen}");
     let database = started["database"].as_str().unwrap();

@@ -40,6 +40,10 @@ fn an_unspecified_address_without_a_base_url_is_reported() {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut startup).unwrap();
     assert!(startup.contains("\"api\":\"http://127.0.0.1:"), "{startup}");
+    // Other machines reach the server, which sends no webhooks to its own.
+    directory
+        .run(&["webhook", "add", "http://127.0.0.1:1/"], "")
+        .assert_error("the address 127.0.0.1 is loopback");
     signal(&child, "TERM");
     let log = wait(child).stderr;
     assert!(log.contains("WARN") && log.contains("set --base-url"), "{log}");
@@ -131,18 +135,20 @@ fn an_existing_board_is_served_unchanged() {
 #[test]
 fn a_second_server_of_a_database_logs_a_warning() {
     let first = Server::start(ServerDirectory::in_sqlite(), &[]);
-    let log_of_start = |directory: &ServerDirectory| {
-        let mut child = start(directory.path(), &LISTEN, &[]);
+    let log_of_start = |directory: &ServerDirectory, options: &[&str]| {
+        let mut child = start(directory.path(), &[&LISTEN[..], options].concat(), &[]);
         let log = wait_for_line(child.stderr.take().unwrap(), "server started");
         child.kill().unwrap();
         child.wait().unwrap();
         log.join().unwrap()
     };
     let address = first.url("").replace("http://", "");
-    let log = log_of_start(&first.directory);
+    let log = log_of_start(&first.directory, &[]);
     assert!(log.contains("another server uses the database"), "{log}");
     assert!(log.contains(&format!(" on {address}")), "{log}");
-    let log = log_of_start(&first.kill());
+    let log = log_of_start(&first.directory, &["--redis", "redis://127.0.0.1:1"]);
+    assert!(!log.contains("another server"), "{log}");
+    let log = log_of_start(&first.kill(), &[]);
     assert!(!log.contains("another server"), "{log}");
 }
 
@@ -188,6 +194,8 @@ fn a_board_in_memory_leaves_no_file() {
     let server = Server::new(&["--database", "sqlite::memory:"]);
     assert_eq!(get(&server.api_url("/forums")).status, 200);
     assert!(server.directory.files().is_empty());
+    let (_, log) = server.stop_with_log();
+    assert!(!log.contains(" WARN "), "{log}");
 }
 
 #[test]

@@ -25,9 +25,10 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     // The certificates end in the year 4096.
     wait_until(|| {
         let metrics = get(&server.url("/metrics")).body;
-        ["postgres", "redis"].iter().all(|server| {
+        let has_certificates = ["postgres", "redis"].iter().all(|server| {
             metrics.contains(&format!("forum_server_certificate_days{{server=\"{server}\"}} 75"))
-        })
+        });
+        has_certificates && metrics.lines().any(|line| line == "forum_server_redis_reachable 1")
     });
     let (directory, log) = server.stop_with_log();
     assert!(directory.files().is_empty(), "{:?}", directory.files());
