@@ -9,6 +9,7 @@ use crate::prelude::*;
 
 const OK: &str = r#"{"status":"ok"}"#;
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
+const NOT_FOUND: &str = r#"{"status":"not found"}"#;
 
 /// Paths without a route.
 const UNKNOWN_PATHS: &[&str] = &[
@@ -50,34 +51,75 @@ fn paths_are_routed_to_their_services() {
             assert_eq!(absent.status_and_code(), (404, code.into()), "{path}");
             let metered = absent.header("x-ratelimit-limit").is_some();
             assert_eq!(metered, !code.is_empty(), "{path}");
+            assert_eq!(absent.header("content-type"), Some("application/json"), "{path}");
+            assert_eq!(absent.body == NOT_FOUND, code.is_empty(), "{path}");
         }
     }
-    let browser = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
-    for (path, is_page) in [
-        ("/nothing", true),
-        ("/docs/nothing", true),
-        ("/api/nothing", false),
-        ("/api/v1/nothing", false),
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    for (path, accepted, is_page) in [
+        ("/nothing", browser, true),
+        ("/docs/nothing", browser, true),
+        ("/apis", browser, true),
+        ("/api", browser, false),
+        ("/api/nothing", browser, false),
+        ("/api/v1/nothing", browser, false),
+        ("/nothing", "application/xml, TEXT/HTML;q=0.1", true),
+        ("/nothing", "text/html5, */*", false),
     ] {
-        let absent = send("GET", &server.url(path), &browser, "");
+        let absent = send("GET", &server.url(path), &[("accept", accepted)], "");
         let is_html = absent.header("content-type") == Some("text/html; charset=utf-8");
         assert_eq!((absent.status, is_html), (404, is_page), "{path}");
-        assert_eq!(absent.body.contains("href=\"/\""), is_page, "{path}");
+        for part in [
+            "<title>Not found · Forum</title>",
+            "<main class=\"narrow\"><h1>Not found</h1><p>There is no page at this address.</p>",
+            "<a href=\"/\">Start page</a> · <a href=\"/docs\">API reference</a>",
+        ] {
+            assert_eq!(absent.body.contains(part), is_page, "{path}: {part}");
+        }
     }
     let posted = send("POST", &server.url("/docs"), &[], "");
     assert_eq!(posted.status_and("allow"), (405, Some("GET, HEAD")));
     server.directory.query("DROP TABLE board_migrations");
     let health = get(&server.url("/health"));
     assert_eq!((health.status, &*health.body), (503, UNAVAILABLE));
+    let (_, log) = server.stop_with_log();
+    let reason = "database unreachable error=\"the database contains no board\"";
+    assert!(log.lines().any(|line| line.contains("ERROR") && line.ends_with(reason)), "{log}");
 }
+
+/// The address of an image in a post is no request to this server.
+const READER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                             form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const PANEL_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                            form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 #[test]
 fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     let server = Server::new(&[]);
     let page = get(&server.url("/"));
     assert_eq!(page.status, 200);
-    let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.contains("; img-src data:;"), "no request of a post");
+    for (path, media_type, policy) in [
+        ("/", "text/html; charset=utf-8", READER_POLICY),
+        ("/reader.js", "text/javascript; charset=utf-8", PANEL_POLICY),
+        ("/reader.css", "text/css; charset=utf-8", PANEL_POLICY),
+    ] {
+        let mut headers = get(&server.url(path)).headers;
+        // Headers of the connection, and those that the body determines.
+        for name in ["connection", "content-length", "date", "etag", "transfer-encoding"] {
+            headers.remove(name);
+        }
+        let found = headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        let expected = [
+            ("cache-control", "no-cache"),
+            ("content-security-policy", policy),
+            ("content-type", media_type),
+            ("referrer-policy", "same-origin"),
+            ("vary", "accept-encoding"),
+            ("x-content-type-options", "nosniff"),
+        ];
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), expected.into(), "{path}");
+    }
     let addresses = page_urls(&page.body);
     let expected = [
         "/",
@@ -106,6 +148,17 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     assert_eq!(send("POST", &server.url("/"), &[], "").status, 404);
     let document = get(&server.url("/openapi.json"));
     assert_eq!(document.status_and("location"), (307, Some("/api/v1/openapi.json")));
+}
+
+#[test]
+fn a_server_without_mcp_neither_serves_nor_names_it() {
+    let server = Server::new(&["--no-mcp"]);
+    for path in ["/mcp", "/mcp/"] {
+        let absent = get(&server.url(path));
+        assert_eq!((absent.status, &*absent.body), (404, NOT_FOUND), "{path}");
+    }
+    let page = get(&server.url("/")).body;
+    assert!(page.contains("/api/v1/openapi.json") && !page.contains("MCP"), "{page}");
 }
 
 /// Asserts that a resource is compressed, and not sent again to a client that has it.
@@ -249,7 +302,8 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let allowed = answer.header("access-control-allow-headers").unwrap();
     assert_eq!(names(allowed), names(preflight[2].1));
     let methods = answer.header("access-control-allow-methods").unwrap();
-    assert!(answer.status == 200 && methods.contains("POST"));
+    assert_eq!(names(methods), names("DELETE,GET,HEAD,PATCH,POST"));
+    assert_eq!(answer.status_and("access-control-max-age"), (200, Some("3600")));
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let from = |path, origin| {
         let headers = [("origin", origin), ("content-type", "application/json")];
@@ -333,6 +387,8 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
     let logged: Vec<_> = log.lines().filter(not_ready).collect();
     let has_reason = |line: &&str| line.contains("error=") && !line.contains("error=\"\"");
     assert!(!logged.is_empty() && logged.iter().all(has_reason), "{log}");
+    let pending = "error=\"migrations are pending; run `migrate`\"";
+    assert!(logged.iter().any(|line| line.ends_with(pending)), "{log}");
 }
 
 /// The value of a sample, by its name and labels in any order.
@@ -417,6 +473,8 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     }
     for line in [
         "# HELP forum_api_requests_total Completed requests.",
+        "# HELP forum_server_ready 1 if `/ready` is 200, otherwise 0.",
+        "# HELP forum_server_log_lines_dropped_total Log lines that were dropped because standard error was too slow.",
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
         concat!("forum_server_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
@@ -427,6 +485,14 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
+    let bucket = "forum_api_delivery_attempt_duration_seconds_bucket{le=\"";
+    let buckets = metrics.body.lines().filter_map(|line| line.strip_prefix(bucket));
+    let bounds: Vec<_> = buckets.filter_map(|rest| rest.split('"').next()).collect();
+    let expected = [
+        "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5",
+        "10", "+Inf",
+    ];
+    assert_eq!(bounds, expected);
     let value = |sample: &str| sample_value(&metrics, sample).expect(sample);
     let pool = value("forum_server_database_connections{state=\"in_use\"}")
         + value("forum_server_database_connections{state=\"idle\"}");
