@@ -10,25 +10,28 @@ fn a_weak_key_file_is_reported_with_a_warning() {
     let directory = ServerDirectory::in_sqlite();
     let key = directory.path().join("key");
     let key_options = ["--secret-key-file", "key"];
+    let readable = "all users of the machine can read the key file; set its mode to 0600";
+    let repeated = "the key is one repeated character; replace it with `webhook reencrypt --new-key-file FILE`";
     for (text, mode, reasons) in [
         ("0123456789abcdef", 0o640, &[][..]),
-        ("0123456789abcdef", 0o644, &["mode"]),
-        ("aaaaaaaaaaaaaaaa\n", 0o600, &["repeated"]),
-        ("aaaaaaaaaaaaaaaa", 0o604, &["mode", "repeated"]),
+        ("0123456789abcdef", 0o644, &[readable]),
+        ("aaaaaaaaaaaaaaaa\n", 0o600, &[repeated]),
+        ("aaaaaaaaaaaaaaaa", 0o604, &[readable, repeated]),
     ] {
         fs::write(&key, text).unwrap();
         fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
         let checked = directory.run(&[&["config", "check"][..], &key_options].concat(), "");
         assert_eq!(checked.status, 0, "{checked:?}");
-        let warnings: Vec<_> = checked.stderr.lines().collect();
-        assert_eq!(warnings.len(), reasons.len(), "{checked:?}");
-        for (warning, reason) in warnings.iter().zip(reasons) {
-            assert!(warning.starts_with("warning: ") && warning.contains(reason));
-        }
+        let warnings: Vec<_> = checked.stderr.lines().map(str::to_owned).collect();
+        let expected: Vec<_> = reasons.iter().map(|reason| format!("warning: {reason}")).collect();
+        assert_eq!(warnings, expected);
     }
     let options = [&key_options[..], &["--empty"]].concat();
     let (_, log) = Server::start(directory, &options).stop_with_log();
     assert_eq!(log.matches("weak key file").count(), 2, "{log}");
+    for reason in [readable, repeated] {
+        assert!(log.contains(&format!("weak key file reason=\"{reason}\"")), "{log}");
+    }
 }
 
 #[test]

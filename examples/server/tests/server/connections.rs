@@ -105,6 +105,12 @@ fn a_connection_beyond_the_limit_waits_for_another_to_end() {
     third.set_nonblocking(false).unwrap();
     drop(open);
     assert_eq!(read_response(third).status, 200);
+    let (_, log) = server.stop_with_log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("connection limit")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines[0].contains(" WARN "), "{log}");
+    let warning = "connection limit reached: new connections wait limit=2";
+    assert!(lines[0].ends_with(warning), "{log}");
 }
 
 #[test]
@@ -283,7 +289,8 @@ fn a_request_of_http_1_1_needs_exactly_one_host_header() {
         }
         for path in ["/health", "/sign-in", "/panel", "/docs", "/unknown"] {
             let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
-            assert_eq!(refused.status, 400, "{path}");
+            assert_eq!(refused.status_and("content-type"), (400, Some("application/json")));
+            assert_eq!(refused.body, r#"{"status":"bad request"}"#, "{path}");
         }
     }
     let one = answer(&server, "GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n");
