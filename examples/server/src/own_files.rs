@@ -299,6 +299,38 @@ mod tests {
         check_link(&at("backup")).unwrap_err();
     }
 
+    #[test]
+    fn the_names_beside_a_database_are_reserved() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("disk")).unwrap();
+        fs::write(at("disk/board.db"), SQLITE_HEADER).unwrap();
+        symlink("disk/board.db", at("forum.db")).unwrap();
+        let ends = [
+            "-wal",
+            "-shm",
+            "-journal",
+            ".lock",
+            ".server",
+            ".partial",
+            ".restoring",
+            ".before-restore",
+            ".before-restore-wal",
+            ".before-restore-shm",
+            ".before-restore-journal",
+        ];
+        let names = ["forum.db", "disk/../forum.db", "disk/board.db"];
+        let of_either = names.iter().flat_map(|name| ends.map(|end| format!("{name}{end}")));
+        let of_link = [".key", ".copying", ".key.copying"].map(|end| format!("forum.db{end}"));
+        for name in of_either.chain(of_link) {
+            assert!(is_beside(&at("forum.db"), &at(&name)), "{name}");
+        }
+        for name in ["forum.db", "forum.db.backup", "other.db-wal", "disk/forum.db-wal", "no/x-wal"]
+        {
+            assert!(!is_beside(&at("forum.db"), &at(name)), "{name}");
+        }
+    }
+
     /// SQLite would change the owner.
     #[test]
     fn root_does_not_use_a_log_of_another_owner_than_that_of_the_database() {
@@ -306,7 +338,7 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let database = at("forum.db");
         fs::write(&database, SQLITE_HEADER).unwrap();
-        for suffix in FILES_OF_SQLITE {
+        for suffix in ["-wal", "-shm", "-journal"] {
             let log = beside(&database, suffix);
             fs::write(&log, "").unwrap();
             check_database(&database).unwrap();
