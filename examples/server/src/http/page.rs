@@ -227,6 +227,72 @@ pub fn add_page_headers(response: &mut Response) {
 mod tests {
     use super::*;
 
+    const PURPOSE: [&str; 4] = [
+        "This board is an example of forum-api, which adds a ",
+        "REST API",
+        ", signed webhooks and a ",
+        "control panel",
+    ];
+
+    const PAGES: [&str; 6] = [
+        "API reference",
+        ", with commands to read and write the board",
+        "List of forums",
+        ", as the API returns it",
+        "Control panel",
+        ", for administrators",
+    ];
+
+    #[test]
+    fn the_start_page_says_what_the_board_is_and_where_its_services_are() {
+        let mut frame = PanelSettings::default();
+        frame.board_name = "Tea".into();
+        let openapi = "OpenAPI document";
+        for (has_mcp, end) in [
+            (false, &[openapi, " for code generators and other tools"][..]),
+            (
+                true,
+                &[
+                    openapi,
+                    " for code generators and other tools · MCP server ",
+                    "/mcp",
+                    " for assistants and agents, with a token",
+                ],
+            ),
+        ] {
+            let page = home_page(&frame, has_mcp);
+            let document = str::from_utf8(&page.body).unwrap();
+            // The library renders the header before the forms.
+            let (_, markup) = document.split_once("id=\"search\"").unwrap();
+            let texts = markup.split('<').filter_map(|element| element.split_once('>'));
+            let found: Vec<_> =
+                texts.map(|(_, text)| text).filter(|text| !text.is_empty()).collect();
+            let expected = [
+                &["Search", "Search", "Token", "Use token", "Tea"][..],
+                &PURPOSE,
+                &[
+                    " to a forum that you already run.",
+                    "Reading the board here needs JavaScript. These pages work without it:",
+                ],
+                &PAGES,
+                &PURPOSE,
+                &[
+                    " to a forum that you already run. Each click here is a request to its API, which the page shows. To write, use an API token: ",
+                    "How to get a token",
+                    ".",
+                    "Loading…",
+                    "This takes longer than usual. ",
+                    "Load the page again",
+                    ", or use one of these:",
+                ],
+                &PAGES,
+                &["API requests", "API requests"],
+                end,
+            ];
+            assert_eq!(found, expected.concat());
+        }
+    }
+
     #[test]
     fn only_a_client_with_the_body_gets_a_304() {
         let [one, other] = ["one", "other"].map(|text| Asset::new("text/css", text));
