@@ -471,7 +471,83 @@ fn api_settings(options: &ServeArgs) -> ApiSettings {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
     use super::*;
+
+    fn parse(arguments: &[&str]) -> ServeArgs {
+        let command = ServeArgs::augment_args(clap::Command::new("serve").no_binary_name(true));
+        let matches = command.try_get_matches_from(arguments).unwrap();
+        ServeArgs::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn the_panel_has_the_settings_of_the_options() {
+        let options = parse(&[
+            "--board-name",
+            "Tea",
+            "--accent-color",
+            "#c2410c",
+            "--trusted-proxies",
+            "10.0.0.0/8",
+        ]);
+        let settings = panel_settings(&options, "https://board.example");
+        assert_eq!(
+            [
+                &settings.base_path,
+                &settings.api_url,
+                &settings.reference_url,
+                &settings.mcp_url,
+                &settings.board_name,
+                &settings.board_url,
+                &settings.accent_color,
+            ],
+            [
+                "/panel",
+                "https://board.example/api/v1",
+                "/docs",
+                "https://board.example/mcp",
+                "Tea",
+                "/",
+                "#c2410c",
+            ]
+        );
+        let tasks = settings.other_tasks.iter().map(|(task, command)| format!("{task}: {command}"));
+        let expected = [
+            "members: forum-server member",
+            "board settings: forum-server setting",
+            "posts: forum-server post",
+            "threads: forum-server thread",
+            "backups: forum-server backup",
+        ];
+        assert_eq!(tasks.collect::<Vec<_>>(), expected);
+        assert_eq!(settings.trusted_proxies, options.trusted_proxies);
+        let without = panel_settings(&parse(&["--no-mcp"]), "https://board.example");
+        assert_eq!([without.mcp_url, without.accent_color], ["", ""]);
+    }
+
+    #[test]
+    fn the_api_has_the_limits_of_the_options() {
+        let options = parse(&[
+            "--token-budget",
+            "7",
+            "--guest-budget",
+            "3",
+            "--window",
+            "60",
+            "--request-timeout",
+            "9",
+            "--trusted-proxies",
+            "10.0.0.0/8",
+        ]);
+        let settings = api_settings(&options);
+        let budgets = [settings.token_budget, settings.guest_budget];
+        let minute = Duration::from_secs(60);
+        assert_eq!(budgets.map(|budget| (budget.units, budget.window)), [(7, minute), (3, minute)]);
+        assert_eq!(settings.request_timeout, Duration::from_secs(9));
+        assert_eq!(settings.trusted_proxies, options.trusted_proxies);
+        assert_eq!(settings.base_path, "/api/v1");
+    }
 
     #[test]
     fn the_database_is_shown_by_its_path_or_without_its_password() {
