@@ -308,6 +308,10 @@ const ROWS_OF_BOB: &str = "
     SELECT 5000 + n, bob.id, 'sent', n FROM number CROSS JOIN bob WHERE n > 50
     UNION ALL
     SELECT 5000 + n, 1000 + n, 'inbox', n FROM number WHERE n > 100;
+    INSERT INTO message (id, subject, body, body_html, receipt_requested)
+    SELECT 6000 + n, '', '', '', FALSE FROM number;
+    INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
+    SELECT 6000 + n, bob.id, 'inbox', n FROM number CROSS JOIN bob;
     INSERT INTO session (hash, member_id, password, began_at, used_at) SELECT x'01', id, x'02', 0, 0 FROM bob;
     DROP TABLE number; DROP TABLE bob;";
 
@@ -348,15 +352,25 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
             demo.query_value::<i64>(query.leak()).await
         };
         let mut of_others = Vec::new();
+        let mut counts = Vec::new();
         for reference in &references {
             of_others.push(count_rows(reference, "<>").await);
+            let (table, column) = reference.split_once('.').unwrap();
+            counts.push(format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}"));
         }
+        let all_counts: &str = counts.join(" UNION ALL ").leak();
+        let mut before = demo.query_values::<i64>(all_counts).await;
         let mut rest = Some(ContentOfMember::new(bob, with_posts));
         let mut batches = 0;
         while let Some(content) = rest {
             let change = demo.board.write(move |tx, _| Box::pin(content.remove_batch(tx)));
             rest = change.await.unwrap();
             batches += 1;
+            let after = demo.query_values::<i64>(all_counts).await;
+            for ((reference, before), after) in references.iter().zip(before).zip(&after) {
+                assert!(before - after <= 100, "{reference}: {before} and then {after} rows");
+            }
+            before = after;
         }
         assert!(batches > 25, "{batches} batches");
         for (reference, before) in references.iter().zip(of_others) {
