@@ -501,9 +501,7 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
         assert_eq!(reply.status, 201, "{reply:?}");
     }
     let bob = demo.id("bob").await;
-    let minutes_ago = [0, 60];
-    let responses = minutes_ago.len() as i64 * (1 + AUTHORS);
-    for minutes in minutes_ago {
+    for minutes in [0, 60] {
         demo.sql(&stored_responses(&demo, &thread, minutes)).await;
     }
     delete_posts_of_bob(&demo).await;
@@ -524,8 +522,22 @@ async fn an_erasure_with_posts_removes_a_thread_with_the_replies_of_others() {
     // The keys stay, so that a repeat of a request does nothing.
     let forgotten = "
         SELECT count(*) AS value FROM forum_api_idempotency_keys
-        WHERE status IS NULL AND body IS NULL AND thread_id IS NULL AND post_id IS NULL";
-    assert_eq!(demo.query_value::<i64>(forgotten).await, responses);
+        WHERE status IS NULL AND location IS NULL AND body IS NULL
+            AND forum_id IS NULL AND thread_id IS NULL AND post_id IS NULL";
+    assert_eq!(demo.query_value::<i64>(forgotten).await, 2 * (AUTHORS + 3));
+    let others = "
+        SELECT key AS value FROM forum_api_idempotency_keys WHERE status = 201 ORDER BY began_at DESC, key";
+    assert_eq!(
+        demo.query_values::<String>(others).await,
+        [
+            "0 message",
+            "0 post of others",
+            "0 thread of others",
+            "60 message",
+            "60 post of others",
+            "60 thread of others",
+        ]
+    );
 }
 
 /// A request of another member stores its response while the member is removed from the events.
@@ -602,20 +614,30 @@ fn an_erasure_pauses_for_as_long_as_its_batches_take() {
     });
 }
 
-/// Returns a statement that stores a response about each post of a thread, to a request that began this number of minutes
-/// ago.
+/// Returns a statement that stores responses to requests that began this number of minutes ago: about each post of a thread,
+/// about the thread, about a post whose thread the response does not name, about another thread and a post in it, and about
+/// a message.
 fn stored_responses(demo: &Demo, thread: &Value, minutes: u64) -> String {
     let bytes = demo.for_backend("x'00'", "CAST('\\x00' AS BYTEA)");
     let began_at = demo.clock.now().saturating_sub(Duration::from_secs(60 * minutes)).as_millis();
-    let thread = thread["threadId"].as_str().unwrap();
+    let [id, first] = ["threadId", "firstPostId"].map(|name| thread[name].as_str().unwrap());
     format!(
         "INSERT INTO forum_api_idempotency_keys (
-            namespace, key, request, began_at, ended, status, body, thread_id, post_id
+            namespace, key, request, began_at, ended, status, location, body, forum_id, thread_id, post_id
         )
         SELECT
-            'others', '{minutes} ' || id, {bytes}, {began_at}, TRUE, 201, {bytes},
-            CAST(thread_id AS TEXT), CAST(id AS TEXT)
-        FROM post WHERE thread_id = {thread}"
+            'others', '{minutes} ' || about, {bytes}, {began_at}, TRUE, 201, '/', {bytes}, '2',
+            named_thread, named_post
+        FROM (
+            SELECT
+                CAST(id AS TEXT) AS about, CAST(thread_id AS TEXT) AS named_thread, CAST(id AS TEXT) AS named_post
+            FROM post WHERE thread_id = {id}
+            UNION ALL SELECT 'thread', '{id}', NULL
+            UNION ALL SELECT 'post', NULL, '{first}'
+            UNION ALL SELECT 'thread of others', '16', NULL
+            UNION ALL SELECT 'post of others', '16', '54'
+            UNION ALL SELECT 'message', NULL, NULL
+        ) AS response"
     )
 }
 
