@@ -48,6 +48,25 @@ async fn last_seen_times_are_written_every_ten_seconds() {
     }
 }
 
+/// The control panel suggests these names.
+#[tokio::test]
+async fn the_members_who_were_active_last_are_first_and_banned_ones_are_left_out() {
+    let demo = Demo::new().await;
+    demo.sql(
+        "UPDATE member SET last_seen_at = 1 WHERE username = 'carol';
+        UPDATE member SET last_seen_at = 2 WHERE username IN ('bob', 'mallory')",
+    )
+    .await;
+    for (limit, expected) in [
+        (4, &["bob", "carol", "admin", "mod"][..]),
+        (9, &["bob", "carol", "admin", "mod", "alice", "newbie"]),
+    ] {
+        let names =
+            demo.read(move |connection| Box::pin(accounts::last_active(connection, limit))).await;
+        assert_eq!(names, expected);
+    }
+}
+
 /// A command holds the row lock of one member.
 #[test]
 fn last_seen_times_do_not_wait_for_commands() {
