@@ -19,7 +19,7 @@ const OWN: [&str; 8] = [
 const POSTS: [&str; 5] = ["titlequux", "bodyquux", "replyquux", "formerquux", "deletedquux"];
 
 /// Actions of all audit entries after the erasure, except that of the deletion of the posts.
-const ACTIONS: [&str; 21] = [
+const ACTIONS: [&str; 22] = [
     "endpoint.added",
     "endpoint.added",
     "endpoint.added",
@@ -31,6 +31,7 @@ const ACTIONS: [&str; 21] = [
     "member.banned",
     "member.erased",
     "member.unbanned",
+    "post.restored",
     "setting.changed",
     "setting.changed",
     "setting.changed",
@@ -148,7 +149,9 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         }
         directory.execute(&format!(
             "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, address, action, target, details, count)
-            VALUES ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1)"
+            VALUES
+                ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1),
+                ('aud_y', 1, '{id}', 'panel', '192.0.2.77', 'post.restored', '', 'by ZELDA.quux; since 2026-01-01', 1)"
         ));
         // The member had another name when the endpoint was added.
         directory.execute(
@@ -211,14 +214,31 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let mut expected: Vec<_> = ACTIONS.into_iter().chain(deletion).collect();
         expected.sort_unstable();
         assert_eq!(actions, expected);
-        for entry in [
-            ["member.erased", &*id, if with_posts { "with posts" } else { "" }],
+        let [moderator, deleted_by, restored_by] = [
+            format!("member {marked_id}"),
+            format!("by {marked_id}"),
+            format!("by {marked_id}; since 2026-01-01"),
+        ];
+        let mut expected_entries = vec![
+            ["forum.moderator_added", "2", &moderator],
+            ["member.added", &marked_id, "groups members,staff"],
+            ["member.banned", &marked_id, ""],
+            ["member.banned", &marked_id, ""],
+            ["member.erased", &id, if with_posts { "with posts" } else { "" }],
             ["member.unbanned", &marked_id, ""],
-            ["forum.moderator_added", "2", &format!("member {marked_id}")],
-        ] {
-            let is_recorded = targets.iter().any(|found| *found == entry);
-            assert!(is_recorded, "{entry:?}: {targets:?}");
-        }
+            ["post.restored", "", &restored_by],
+            ["setting.changed", "post.edits_per_hour", "value 1000000"],
+            ["setting.changed", "post.interval_seconds", "value 0"],
+            ["setting.changed", "post.per_hour", "value 1000000"],
+        ];
+        expected_entries.extend(with_posts.then_some(["post.deleted", "", &*deleted_by]));
+        expected_entries.sort_unstable();
+        let mut of_board = targets.clone();
+        of_board.retain(|[action, ..]| {
+            !action.starts_with("token.") && !action.starts_with("endpoint.")
+        });
+        of_board.sort_unstable();
+        assert_eq!(of_board, expected_entries);
         let owner = format!("owner {marked_id}");
         let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
