@@ -1,5 +1,7 @@
 //! Copies that are refused. `cases/no_board.session` has those of invalid URLs.
 
+use regex::Regex;
+
 use super::{SOURCE, copy, tables_in_postgres};
 use crate::prelude::*;
 
@@ -82,7 +84,35 @@ fn refusals_change_nothing() {
     assert_refused(&postgres, "sqlite:none.db", "newer than this program");
     let directory = server.stop();
     let changed = Connection::open(directory.path().join("forum.db")).unwrap();
+    changed.execute("ALTER TABLE rating ADD COLUMN extra TEXT", []).unwrap();
+    let differs = copy(&directory, SOURCE, &Database::new().url());
+    let reason = "the table \"rating\" differs between SQLite and Postgres";
+    assert_eq!(differs.error_message(), reason);
     changed.execute("DELETE FROM board_migrations", []).unwrap();
     drop(changed);
     copy(&directory, SOURCE, &Database::new().url()).assert_error("older than this program");
+}
+
+/// The creation of indexes follows the rows, and precedes the comparison.
+#[test]
+fn a_copy_whose_rows_differ_from_the_source_leaves_no_board() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    server.run_ok("board offline");
+    let directory = server.stop();
+    let database = Database::new();
+    database.query(
+        "CREATE FUNCTION change () RETURNS event_trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF to_regclass('forum') IS NOT NULL THEN
+                UPDATE forum SET title = 'changed';
+            END IF;
+        END $$;
+        CREATE EVENT TRIGGER change ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
+        EXECUTE FUNCTION change()",
+    );
+    let copied = copy(&directory, SOURCE, &database.url());
+    let reason = "^the table \"forum\" of the target differs from the source: 5 rows with the checksum [0-9a-f]{32} \
+                  instead of 5 rows with the checksum [0-9a-f]{32}$";
+    assert!(Regex::new(reason).unwrap().is_match(copied.error_message()), "{copied:?}");
+    assert!(tables_in_postgres(&database).is_empty());
 }
