@@ -487,6 +487,15 @@ mod tests {
         assert!(replica.availability().is_checking);
     }
 
+    #[test]
+    fn a_position_has_the_timeline_of_its_file() {
+        let LogPosition { timeline, lsn } = "0000001F00000002000000AB 2/AB00001".parse().unwrap();
+        assert_eq!((timeline, u64::from(lsn)), (31, 0x2_0AB0_0001));
+        for invalid in ["", "0000001F", "0000001F 0", "000001F 2/0", "0000001G 2/0"] {
+            assert!(invalid.parse::<LogPosition>().is_err(), "{invalid}");
+        }
+    }
+
     /// Reads that began before a failure can fail at any time after it.
     #[test]
     fn a_replica_that_serves_no_reads_is_being_checked() {
