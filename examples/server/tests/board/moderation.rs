@@ -319,6 +319,7 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         let thread = HiddenThread::new().await;
         let demo = &thread.demo;
         let [reply, restored] = [thread.reply().await, thread.reply().await];
+        let [unpublished, withdrawn] = [thread.reply().await, thread.reply().await];
         let edit = json!({ "body": "That one.", "reason": "wrong one" });
         thread.edit("bob", reply, edit).await;
         if awaits_approval {
@@ -341,6 +342,12 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
         assert!(refused.to_string().contains("was restored meanwhile"), "{refused}");
         delete_posts(demo, "bob", Timestamp::from_millis(0)).await;
         thread.events().await;
+        // Receivers have not got the one, and have got a deletion of the other.
+        demo.sql(&format!(
+            "UPDATE post SET published = FALSE WHERE id = {unpublished};
+            UPDATE post SET withdrawn = TRUE WHERE id = {withdrawn}"
+        ))
+        .await;
         demo.board.erase(bob, true, audit_entry()).await.unwrap();
         let topics: Vec<_> = thread.events().await.into_iter().map(|(topic, ..)| topic).collect();
         assert_eq!(topics, ["member.erased"]);
@@ -373,7 +380,8 @@ async fn receivers_get_the_deletion_of_an_erased_reply_when_its_thread_is_visibl
                 ["author", "editedBy", "body"].map(|name| &data["post"][name]);
             assert!(author.is_null() && editor.is_null() && text.is_null(), "{data}");
         }
-        let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({reply}, {restored})");
+        let all = format!("{reply}, {restored}, {unpublished}, {withdrawn}");
+        let left = format!("SELECT count(*) AS value FROM post WHERE id IN ({all})");
         assert_eq!(demo.query_value::<i64>(left.leak()).await, 0);
     }
 }
