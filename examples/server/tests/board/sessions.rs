@@ -111,6 +111,24 @@ async fn a_new_session_removes_expired_sessions() {
     assert!(is_signed_in(&demo, OTHER_SESSION).await);
 }
 
+#[tokio::test]
+async fn a_new_session_removes_the_hundred_oldest_expired_sessions() {
+    let demo = Demo::new().await;
+    let bytes =
+        demo.for_backend("CAST(CAST(n AS TEXT) AS BLOB)", "convert_to(CAST(n AS TEXT), 'UTF8')");
+    demo.sql(&format!(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 150)
+        INSERT INTO session (hash, member_id, password, began_at, used_at)
+        SELECT {bytes}, member.id, {bytes}, 0, 1000 - n FROM number JOIN member ON member.username = 'admin'"
+    ))
+    .await;
+    begin(&demo, SESSION).await;
+    let left = "SELECT used_at AS value FROM session ORDER BY used_at";
+    let now = demo.clock.now().as_millis();
+    let expected: Vec<_> = (950..1_000).chain([now]).collect();
+    assert_eq!(demo.query_values::<i64>(left).await, expected);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_clock_is_ahead_of_postgres_removes_no_sessions() {
     let demo = Demo::in_postgres().await;
