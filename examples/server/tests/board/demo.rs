@@ -323,9 +323,10 @@ pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     items.iter().map(|item| item[field].as_str().unwrap()).collect()
 }
 
-/// Returns the status and the error code of a response; the code is empty for a success.
-pub fn status_and_code((status, body): &(u16, Value)) -> (u16, &str) {
-    (*status, body["error"]["code"].as_str().unwrap_or(""))
+/// Returns the status, the code and the message of a refusal; both texts are empty for a success.
+pub fn refusal((status, body): &(u16, Value)) -> (u16, &str, &str) {
+    let [code, message] = ["code", "message"].map(|key| body["error"][key].as_str().unwrap_or(""));
+    (*status, code, message)
 }
 
 /// Returns an id as a number.

@@ -14,11 +14,14 @@ use tokio::time::{advance, interval, pause, resume};
 use crate::board::db::{ReadKind, Writer};
 use crate::board::locks::{self, LockTarget, PostTarget};
 use crate::board::removal::ContentOfMember;
-use crate::demo::{field_values, status_and_code};
+use crate::demo::{field_values, refusal};
 use crate::prelude::*;
 
 /// Number of writes while a client polls.
 const WRITES: usize = 240;
+
+/// Message of a refused command of a member who was banned after the request began.
+const CLOSED: &str = "This account can no longer be used.";
 
 /// A request of a member.
 #[derive(Clone)]
@@ -297,21 +300,21 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
             (
                 format!("UPDATE thread SET locked = TRUE WHERE id = {id}"),
                 format!("UPDATE thread SET locked = FALSE WHERE id = {id}"),
-                (403, "FORBIDDEN"),
+                (403, "FORBIDDEN", "This thread is locked."),
             ),
             (
                 format!("UPDATE thread SET state = 'deleted' WHERE id = {id}"),
                 format!("UPDATE thread SET state = 'visible' WHERE id = {id}"),
-                (404, "not_found"),
+                (404, "not_found", "Not found."),
             ),
             (
                 format!("UPDATE member SET banned = TRUE WHERE id = {member}"),
                 format!("UPDATE member SET banned = FALSE WHERE id = {member}"),
-                (403, "FORBIDDEN"),
+                (403, "FORBIDDEN", CLOSED),
             ),
         ] {
             let refused = nodes.send_while_committing(&change, reply()).await;
-            assert_eq!(status_and_code(&refused), expected, "{change}");
+            assert_eq!(refusal(&refused), expected, "{change}");
             nodes.client().await.batch_execute(&undo).await.unwrap();
             assert_eq!(nodes.send(0, &reply()).await.0, 201, "{undo}");
         }
@@ -336,7 +339,7 @@ fn the_first_reply_of_a_process_sees_the_ban_of_its_author() {
         drop(one);
         let change = format!("UPDATE member SET banned = TRUE WHERE id = {member}");
         let refused = nodes.send_while_committing(&change, post(member, tea, body("x"))).await;
-        assert_eq!(status_and_code(&refused), (403, "FORBIDDEN"));
+        assert_eq!(refusal(&refused), (403, "FORBIDDEN", CLOSED));
     });
 }
 
