@@ -5,6 +5,12 @@ use regex::Regex;
 use super::{SOURCE, copy, tables_in_postgres};
 use crate::prelude::*;
 
+const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online to test the copy: \
+                         changes after its beginning are missing in the target";
+
+const FEED_IS_MOVING: &str = "a worker has not moved all events of the feed that a restored dump or a copy contained; run \
+                              `forum-server worker` until `GET /x/events` returns them, and repeat the copy";
+
 #[test]
 fn refusals_change_nothing() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
@@ -16,7 +22,7 @@ fn refusals_change_nothing() {
         copy(directory, from, to).assert_error(reason);
         assert_eq!(directory.files(), before);
     };
-    assert_refused(SOURCE, &postgres, "the board is online");
+    assert_refused(SOURCE, &postgres, IS_ONLINE);
     server.run_ok("board offline");
     assert_refused(&postgres, "sqlite:other.db", "contains no board");
     assert_refused(SOURCE, "postgres://forum@127.0.0.1:1/forum", "cannot connect to Postgres");
@@ -69,12 +75,12 @@ fn refusals_change_nothing() {
     run_on_copy("post delete 5");
     database.query("UPDATE forum_api_events SET position = 4611686018427387904");
     run_on_copy("post restore 5");
-    assert_refused(&postgres, "sqlite:none.db", "has not moved all events of the feed");
+    assert_refused(&postgres, "sqlite:none.db", FEED_IS_MOVING);
     database.query("UPDATE forum_api_events SET position = 4611686018427387904");
     database.query(
         "INSERT INTO forum_api_feed_move (only_row, last_number, position) VALUES (TRUE, 9, -9)",
     );
-    assert_refused(&postgres, "sqlite:none.db", "has not moved all events of the feed");
+    assert_refused(&postgres, "sqlite:none.db", FEED_IS_MOVING);
     database.query("DELETE FROM forum_api_feed_move");
     let copied = copy(directory, &postgres, "sqlite:moved.db");
     assert_eq!(copied.status, 0, "{copied:?}");
