@@ -122,6 +122,45 @@ async fn a_key_is_released_when_its_store_responds_again() {
     assert_eq!((again.status, replayed), (201, None));
 }
 
+/// After the first attempt, 300 repeats at intervals of a second.
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_a_key_is_recorded_again_for_five_minutes() {
+    static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
+    let fail = || {
+        ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        Intervention::Fail
+    };
+    let (sound, failing) = Server::with_failing_store(settings(), "idempotency.complete", fail);
+    let request = reply().bearer(&sound.token("alice").await).key("k");
+    let response = failing.expect(request, (201, None)).await;
+    for (millis, attempts) in [(500, 1), (1_000, 2), (298_000, 300), (1_000, 301), (9_000, 301)] {
+        sleep(Duration::from_millis(millis)).await;
+        assert_eq!(ATTEMPTS.load(Ordering::Relaxed), attempts);
+    }
+    let id = response.header("x-request-id").unwrap();
+    let lines = log::of(&response);
+    let errors: Vec<_> = lines.lines().filter(|line| line.contains("Z ERROR ")).collect();
+    let first = format!(
+        "failed to record idempotency outcome error=the store is unreachable request_id=\"{id}\""
+    );
+    let last = format!("idempotency outcome not recorded request_id=\"{id}\"");
+    assert_eq!(errors.len(), 2, "{lines}");
+    assert!(errors[0].ends_with(&first) && errors[1].ends_with(&last), "{lines}");
+}
+
+#[tokio::test]
+async fn a_use_of_a_token_that_cannot_be_recorded_is_only_logged() {
+    let fail = || Intervention::Fail;
+    let (sound, failing) = Server::with_failing_store(settings(), "tokens.record_use", fail);
+    let alice = sound.token("alice").await;
+    let response = failing.expect(Request::get("/me").bearer(&alice), (200, None)).await;
+    let lines = log::of(&response);
+    let warning = lines.lines().find(|line| line.contains(" WARN ")).unwrap();
+    let token = lookup(&alice);
+    let end = format!("failed to record token use token={token} error=the store is unreachable");
+    assert!(warning.ends_with(&end), "{warning}");
+}
+
 type MakeError = fn() -> BoardError;
 
 /// A board with the default of `exists`, whose reads fail.

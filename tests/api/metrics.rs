@@ -150,7 +150,13 @@ fn reasons_of_errors_are_counted_and_those_of_hosts_share_a_label() {
 #[test]
 fn each_store_that_fails_is_counted() {
     let recorded = record(async {
-        for store in ["tokens.", "rate_limits.", "idempotency."] {
+        for store in [
+            "tokens.find",
+            "tokens.record_use",
+            "rate_limits.",
+            "idempotency.begin",
+            "idempotency.complete",
+        ] {
             let fail = || Intervention::Fail;
             let (sound, failing) = Server::with_failing_store(settings(), store, fail);
             let alice = sound.token("alice").await;
@@ -163,9 +169,9 @@ fn each_store_that_fails_is_counted() {
         let flush = timeout(Duration::from_secs(90), failing.api.flush_usage_periodically());
         flush.await.unwrap_err();
     });
-    for store in ["tokens", "budgets", "idempotency", "usage"] {
+    for (store, count) in [("tokens", 2), ("budgets", 1), ("idempotency", 2), ("usage", 1)] {
         let sample = format!("forum_api_store_errors_total {store}");
-        assert_eq!(recorded.count(&sample), 1, "{store}");
+        assert_eq!(recorded.count(&sample), count, "{store}");
     }
 }
 

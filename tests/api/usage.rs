@@ -1,8 +1,11 @@
 //! Usage of tokens and guests by hour.
 
+use std::pin::pin;
+
 use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::test_util::audit_entry;
 use forum_api::token::Lookup;
+use tokio::time::timeout;
 
 use crate::support::*;
 
@@ -21,19 +24,15 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     server.api.flush_usage().await.unwrap();
     server.api.flush_usage().await.unwrap();
     let found = sums().await.unwrap();
-    let [(Some(known), counts)] = found.as_slice() else {
-        panic!("{found:?}");
-    };
-    assert_eq!((*known, counts.requests), (lookup(&token), 2));
-    assert_eq!((counts.errors, counts.forbidden), (0, 0));
-    assert!(counts.units >= 2);
+    let counts = UsageCounts { requests: 2, units: 2, ..UsageCounts::default() };
+    assert_eq!(found, [(Some(lookup(&token)), counts)]);
 
     let tokens = &server.stores.tokens;
     let now = server.clock.now();
     tokens.revoke(&lookup(&token), now, &audit_entry()).await.unwrap();
     assert_eq!(server.send(&request()).await.status, 401);
     server.api.flush_usage().await.unwrap();
-    let refused = UsageCounts { requests: 3, unauthenticated: 1, ..*counts };
+    let refused = UsageCounts { requests: 3, unauthenticated: 1, ..counts };
     assert_eq!(sums().await.unwrap(), [(Some(lookup(&token)), refused)]);
 
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
@@ -92,4 +91,19 @@ async fn a_flush_removes_all_old_numbers() {
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
     server.api.flush_usage().await.unwrap();
     assert_eq!(usage.token_usage_by_hour(hour, None).await.unwrap(), []);
+}
+
+/// A flush begins a minute after the last one, and ends after a minute.
+#[tokio::test(start_paused = true)]
+async fn a_store_of_usage_that_does_not_respond_is_logged() {
+    const WARNING: &str = " WARN forum_api::api::service: failed to record usage; retrying error=the usage store did not respond";
+    let count = || log::text().lines().filter(|line| line.ends_with(WARNING)).count();
+    let hang = || Intervention::Hang;
+    let (_, failing) = Server::with_failing_store(settings(), "usage.", hang);
+    failing.expect(Request::get("/forums"), (200, None)).await;
+    let mut flushes = pin!(failing.api.flush_usage_periodically());
+    for (millis, warnings) in [(119_900, 0), (200, 1), (119_700, 1), (400, 2)] {
+        timeout(Duration::from_millis(millis), &mut flushes).await.unwrap_err();
+        assert_eq!(count(), warnings);
+    }
 }
