@@ -541,12 +541,18 @@ fn build_rejects_an_unknown_omitted_operation_or_topic() {
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let error = api.environment(&environment).build().unwrap_err();
     assert_eq!(error.setting(), "omit_topics");
+    let expected = "invalid setting `omit_topics`: expected topics of the specification";
+    assert_eq!(error.to_string(), expected);
     let environment = Environment::default().omit_operations(["getPolls"]);
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let error = api.environment(&environment).build().unwrap_err();
     assert_eq!(error.setting(), "omit_operations");
-    let text = error.to_string();
-    assert!(text.contains("getPoll, createThread"), "{text}");
+    let ids = "listForums, listThreads, getThread, getPoll, createThread, listPosts, createPost, updatePost, \
+        deletePost, getMe, getMember, listMessages, openMessage, sendMessage, vote, updatePoll, rateMember, \
+        listSubscriptions, subscribe, unsubscribe, search";
+    let expected =
+        format!("invalid setting `omit_operations`: expected one of {ids}, not \"getPolls\"");
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]
@@ -559,13 +565,14 @@ fn build_rejects_an_invalid_operation() {
     let cases = [
         (count("/x/links", "getThread", read), "an id that no other operation has"),
         (count("/members/online", "online", read), "a path that matches no request of another operation; GET /members/{userId} does"),
-        (count("/openapi.json", "document", read), "a path such as"),
-        (count("x/links", "links", read), "a path such as"),
-        (count("/x/links/", "links", read), "a path such as"),
-        (count("/x/{linkId}", "links", read), "a path with the variables of its handler"),
+        (count("/openapi.json", "document", read), "a path such as `/threads/{threadId}/links`"),
+        (count("x/links", "links", read), "a path such as `/threads/{threadId}/links`"),
+        (count("/x/links/", "links", read), "a path such as `/threads/{threadId}/links`"),
+        (count("/x/{linkId}", "links", read), "a path with the variables of its handler ()"),
         (count("/{a}/{b}/{c}/{d}/{e}", "links", read), "a path with at most 4 variables"),
-        (count("/x/links", "count links", read), "an id of letters and digits"),
-        (count("/x/links", "onPostCreated", read), "an id that does not begin with `on` and a capital"),
+        (count("/x/links", "count links", read), "an id of letters and digits that begins with a letter"),
+        (count("/x/links", "2links", read), "an id of letters and digits that begins with a letter"),
+        (count("/x/links", "onPostCreated", read), "an id that does not begin with `on` and a capital letter, as ids of webhooks do"),
         (count("/x/links", "links", LINKS_WRITE), "a scope that `Environment::scope` adds"),
     ];
     for (operation, expected) in cases {
@@ -577,7 +584,8 @@ fn assert_rejected(operation: Operation, expected: &str) {
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let error = api.operation(operation).build().unwrap_err();
     assert_eq!(error.setting(), "operation");
-    assert!(error.to_string().contains(expected), "{error}");
+    let begin = format!("invalid setting `operation`: expected {expected}, for ");
+    assert!(error.to_string().starts_with(&begin), "{error}");
 }
 
 /// A body with a scope that the environment does not have.
@@ -594,6 +602,10 @@ impl Body for Scoped {
         Some(FieldScope::new("field", LINKS_WRITE, |_| true))
     }
 }
+
+/// Parameters that accept unknown ones.
+#[derive(Deserialize, JsonSchema)]
+struct LenientParams {}
 
 /// A filter that every request of a list would set.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -633,7 +645,7 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
                 |links, _: &Caller, thread: ThreadId, ()| Box::pin(links.list(thread, List::new(LinkFilter { prefix: None }))),
                 || CursorPage::example([example()]),
             ),
-            "a page as the result of a list",
+            "a page as the result of a list, and only of a list",
         ),
         (
             get("/x/{threadId}").ok(
@@ -659,6 +671,26 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
             "a path with the variables of its handler (threadId, position)",
         ),
         (
+            get("/x/links").ok(&links, |links, _: &Caller, (), Query(LenientParams {})| Box::pin(links.count(0)), count),
+            "an input with `#[serde(deny_unknown_fields)]`",
+        ),
+        (
+            get("/x/links").tag(Tag::new("threads", "Own.")).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "the same description of its tag in all operations",
+        ),
+        (
+            get("/x/links").summary("Reads links").ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "a summary that is a sentence with a period",
+        ),
+        (
+            get("/x/links").cost(0).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "a cost of 1 to 100 units",
+        ),
+        (
+            get("/x/links").cost(101).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "a cost of 1 to 100 units",
+        ),
+        (
             put("/x/links").ok(&links, |links, _: &Caller, (), Json(_): Json<Scoped>| Box::pin(links.count(0)), count),
             "a scope that `Environment::scope` adds",
         ),
@@ -666,6 +698,18 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
     for (operation, expected) in cases {
         assert_rejected(operation, expected);
     }
+}
+
+#[test]
+fn build_accepts_operations_at_the_bounds() {
+    let links = Arc::new(Links::default());
+    let dearest = Operation::get("/x/all-links_2", "onlineLinks2", Scope::THREADS_READ).cost(100);
+    with_operations(vec![count(dearest, &links)]);
+    let error = ForumApi::builder(FullBoard::new(), Stores::in_memory())
+        .operation(count(Operation::post("/x/links", "onLinks", Scope::THREADS_READ), &links))
+        .build()
+        .unwrap_err();
+    assert!(error.to_string().ends_with(", for onLinks POST /x/links"), "{error}");
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
