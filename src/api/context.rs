@@ -249,7 +249,8 @@ mod tests {
             ids.next(now).as_str().to_owned()
         });
         let [(time, one), (other_time, other)] = [&one, &other].map(|id| id.split_at(12));
-        assert_eq!(time, other_time);
+        let hex = format!("{:012x}", now.as_millis());
+        assert_eq!([time, other_time], [&*hex; 2]);
         assert_ne!(one, other);
     }
 }

@@ -22,17 +22,19 @@ async fn a_token_is_expired_from_the_instant_of_its_expiry() {
 async fn an_invalid_expiry_or_scope_issues_no_token() {
     use Surface::{Compact, Full};
     let server = Server::new();
-    for (surface, scopes, days) in [
-        (Full, &["forums:read"][..], "0"),
-        (Full, &[], ""),
-        (Full, &["forums:read", "admin:read"], ""),
-        (Full, &["Forums:read"], ""),
-        (Full, &["forums:read "], ""),
-        (Compact, &["messages:read"], ""),
-        (Compact, &["admin:write"], ""),
+    let scope = "expected a scope, for example forums:read";
+    let expiry = "expected an expiry of 1 to 36500 whole days, or an empty text for no expiry";
+    for (surface, scopes, days, expected) in [
+        (Full, &["forums:read"][..], "0", expiry),
+        (Full, &[], "", "a token needs at least one scope"),
+        (Full, &["forums:read", "admin:read"], "", "unknown scope \"admin:read\""),
+        (Full, &["Forums:read"], "", scope),
+        (Full, &["forums:read "], "", scope),
+        (Compact, &["messages:read"], "", "unknown scope \"messages:read\""),
+        (Compact, &["admin:write"], "", scope),
     ] {
-        let issued = server.issue(surface, scopes, days).await;
-        assert!(issued.is_err(), "{scopes:?} {days}");
+        let error = server.issue(surface, scopes, days).await.unwrap_err();
+        assert_eq!(error.to_string(), expected, "{scopes:?} {days}");
     }
     let filter = TokenFilter { limit: 10, ..TokenFilter::default() };
     let stored = server.stores.tokens.list(&filter, server.clock.now()).await;
