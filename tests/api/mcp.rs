@@ -137,6 +137,13 @@ fn rpc_error(response: &TestResponse) -> (u16, i64) {
     (response.status, error.as_i64().unwrap())
 }
 
+/// Fails unless the response is an error of the protocol with this status, code and message, and without data.
+#[track_caller]
+fn assert_rpc_error(response: &TestResponse, (status, code): (u16, i64), text: &str) {
+    assert_eq!(response.status, status, "{response:?}");
+    assert_eq!(response.json()["error"], json!({ "code": code, "message": text }));
+}
+
 /// Returns the body without the parts that differ between equal requests.
 fn comparable(mut body: Value) -> Value {
     if let Some(error) = body.get_mut("error").and_then(Value::as_object_mut) {
@@ -426,36 +433,44 @@ async fn a_call_with_invalid_arguments_needs_the_token_and_the_scope_of_its_tool
 
 #[tokio::test]
 async fn malformed_messages_are_errors_of_the_protocol() {
+    const NO_JSON: &str = "the message is not JSON";
+    const NO_REQUEST: &str = "the message is not a request of JSON-RPC 2.0";
+    const NO_VERSION: &str = "`jsonrpc` is not \"2.0\"";
+    const NO_ID: &str = "`id` is neither a string nor a number";
+    const WRONG_TYPE: &str = "`params` has a value of the wrong type";
+    const UNKNOWN_TOOL: &str = "Unknown tool: `tools/list` returns the tools";
     let (_, agent) = Agent::of_alice().await;
-    for (expected, bodies) in [
-        ((400, -32700), &["", "{", "\u{feff}{}"][..]),
-        ((400, -32600), &["null", "{}", "[]", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#]),
+    for (body, expected, text) in [
+        ("", (400, -32700), NO_JSON),
+        ("{", (400, -32700), NO_JSON),
+        ("\u{feff}{}", (400, -32700), NO_JSON),
+        ("null", (400, -32600), NO_REQUEST),
+        ("{}", (400, -32600), NO_VERSION),
+        (" []", (400, -32600), "batches are not supported"),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, (400, -32600), NO_VERSION),
     ] {
-        for body in bodies {
-            assert_eq!(rpc_error(&agent.post(body).await), expected, "{body}");
-        }
+        assert_rpc_error(&agent.post(body).await, expected, text);
     }
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = format!(r#""id":1,"method":"ping","params":{nested}"#);
-    for (fields, expected) in [
-        (r#""id":1"#, (400, -32600)),
-        (r#""id":null,"method":"ping""#, (400, -32600)),
-        (r#""id":{},"method":"ping""#, (400, -32600)),
-        (r#""id":1,"method":5"#, (400, -32600)),
-        (r#""id":1,"method":"tools/drop""#, (200, -32601)),
-        (r#""id":1,"method":"ping","params":[]"#, (200, -32602)),
-        (&deep, (200, -32602)),
-        (r#""id":1,"method":"tools/call""#, (200, -32602)),
-        (r#""id":1,"method":"tools/call","params":{"name":7}"#, (200, -32602)),
-        (r#""id":1,"method":"tools/call","params":{"name":"drop"}"#, (200, -32602)),
+    for (fields, expected, text) in [
+        (r#""id":1"#, (400, -32600), "`method` is missing"),
+        (r#""id":null,"method":"ping""#, (400, -32600), NO_ID),
+        (r#""id":{},"method":"ping""#, (400, -32600), NO_ID),
+        (r#""id":1,"method":5"#, (400, -32600), NO_REQUEST),
+        (r#""id":1,"method":"tools/drop""#, (200, -32601), "Method not found"),
+        (r#""id":1,"method":"ping","params":[]"#, (200, -32602), WRONG_TYPE),
+        (&deep, (200, -32602), WRONG_TYPE),
+        (r#""id":1,"method":"tools/call""#, (200, -32602), UNKNOWN_TOOL),
+        (r#""id":1,"method":"tools/call","params":{"name":7}"#, (200, -32602), WRONG_TYPE),
+        (r#""id":1,"method":"tools/call","params":{"name":"drop"}"#, (200, -32602), UNKNOWN_TOOL),
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0",{fields}}}"#);
-        let text: String = fields.chars().take(80).collect();
-        assert_eq!(rpc_error(&agent.post(&body).await), expected, "{text}");
+        assert_rpc_error(&agent.post(&body).await, expected, text);
     }
     for arguments in [json!([]), json!("open-1")] {
         let found = agent.call("getThread", arguments).await;
-        assert_eq!(rpc_error(&found), (200, -32602));
+        assert_rpc_error(&found, (200, -32602), "`arguments` is not an object");
     }
     for id in ["", "a/b"] {
         let found = agent.call("getThread", json!({ "threadId": id })).await;
@@ -495,7 +510,7 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
     }
     let long = agent.call("createPost", json!({ "body": "x".repeat(2 << 20) })).await;
-    assert_eq!(rpc_error(&long), (413, -32600));
+    assert_rpc_error(&long, (413, -32600), "the message is too long");
 }
 
 #[tokio::test]
@@ -643,8 +658,12 @@ async fn a_message_in_too_many_parts_is_a_400() {
     for (part_len, expected) in [(1, 400), (64, 200)] {
         let body = BodyInParts::new(&message, part_len);
         let request = http::Request::post("/mcp").header("content-type", "application/json");
-        let response = agent.server.respond(request.body(body).unwrap()).await;
-        assert_eq!(response.status(), expected, "parts of {part_len}");
+        let response = read(agent.server.respond(request.body(body).unwrap()).await).await;
+        assert_eq!(response.status, expected, "parts of {part_len}");
+        if expected == 400 {
+            let text = "the message arrived in too many parts; send it in larger chunks";
+            assert_rpc_error(&response, (400, -32600), text);
+        }
     }
 }
 
@@ -875,7 +894,15 @@ async fn versions_are_negotiated() {
     for version in ["1999-01-01", "2025-03-26"] {
         let headers = [json, ("mcp-protocol-version", version)];
         let unknown = agent.send("POST", &headers, ping).await;
-        assert_eq!(rpc_error(&unknown), (400, -32022), "{version}");
+        let expected = json!({
+            "code": -32022,
+            "message": "Unsupported protocol version",
+            "data": {
+                "supported": [MODERN, "2025-11-25", "2025-06-18", "2024-11-05"],
+                "requested": version,
+            },
+        });
+        assert_eq!((unknown.status, &unknown.json()["error"]), (400, &expected), "{version}");
         let negotiated = agent.send("POST", &headers, initialize).await.json();
         assert_eq!(negotiated["result"]["protocolVersion"], "2025-11-25");
     }
@@ -907,17 +934,55 @@ async fn requests_of_the_newest_version_describe_themselves() {
     assert_eq!(listed["result"]["cacheScope"], "private");
     let info = &listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
     assert_eq!(info["title"], "\"Tea\"");
-    for (in_header, in_meta, method_header) in [
-        (MODERN, MODERN, "ping"),
-        (MODERN, "2025-11-25", "tools/list"),
-        ("v999.0.0", MODERN, "tools/list"),
-        ("2025-11-25", MODERN, "tools/list"),
-        ("2025-11-25", "2025-06-18", "tools/list"),
+    for (in_header, in_meta, method_header, differing) in [
+        (MODERN, MODERN, "ping", "mcp-method"),
+        (MODERN, "2025-11-25", "tools/list", "mcp-protocol-version"),
+        ("v999.0.0", MODERN, "tools/list", "mcp-protocol-version"),
+        ("2025-11-25", MODERN, "tools/list", "mcp-protocol-version"),
+        ("2025-11-25", "2025-06-18", "tools/list", "mcp-protocol-version"),
     ] {
-        let differing = send(in_header, in_meta, method_header).await;
-        let case = (in_header, in_meta, method_header);
-        assert_eq!(rpc_error(&differing), (400, -32020), "{case:?}");
+        let refused = send(in_header, in_meta, method_header).await;
+        let text = format!("the header {differing} does not match the message");
+        assert_rpc_error(&refused, (400, -32020), &text);
     }
+}
+
+/// A call also names its tool in a header.
+#[tokio::test]
+async fn a_call_of_the_newest_version_has_the_name_of_its_tool_in_a_header() {
+    let (_, agent) = Agent::of_alice().await;
+    let send = async |method: &str, tool: &str, capabilities: Value| {
+        let mut meta = json!({ "io.modelcontextprotocol/protocolVersion": MODERN });
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        let params = json!({ "name": "getMe", "_meta": meta });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let headers = [
+            ("content-type", "application/json"),
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", method),
+            ("mcp-name", tool),
+        ];
+        agent.send("POST", &headers, &call.to_string()).await
+    };
+    let called = send("tools/call", "getMe", json!({})).await;
+    assert_eq!(code(&called), None);
+    let result = called.json()["result"].clone();
+    assert_eq!(result["resultType"], "complete");
+    let meta = json!({ "io.modelcontextprotocol/serverInfo": {
+        "name": "forum-api",
+        "version": env!("CARGO_PKG_VERSION"),
+    } });
+    assert_eq!(result["_meta"], meta);
+    let fields: Vec<_> = result.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["_meta", "content", "isError", "resultType", "structuredContent"]);
+    let other = send("tools/call", "getThread", json!({})).await;
+    let text = "the header mcp-name does not match the message";
+    assert_rpc_error(&other, (400, -32020), text);
+    let removed = send("ping", "", json!({})).await;
+    assert_rpc_error(&removed, (404, -32601), "Method not found");
+    let incomplete = send("tools/call", "getMe", Value::Null).await;
+    let text = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
+    assert_rpc_error(&incomplete, (400, -32602), text);
 }
 
 #[tokio::test]
