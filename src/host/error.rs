@@ -331,3 +331,48 @@ impl From<BoardError> for BackendError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_code_status_and_texts() {
+        type MakeRejection = fn(&'static str) -> BoardError;
+        let rejections: [(MakeRejection, ErrorCode, u16); 5] = [
+            (BoardError::forbidden, ErrorCode::Forbidden, 403),
+            (BoardError::not_found, ErrorCode::NotFound, 404),
+            (BoardError::conflict, ErrorCode::Conflict, 409),
+            (BoardError::invalid_content, ErrorCode::Validation, 422),
+            (BoardError::rate_limited, ErrorCode::BoardRateLimited, 429),
+        ];
+        let wait = Duration::from_secs(7);
+        for (new, code, status) in rejections {
+            let error = new("No.");
+            assert_eq!((error.code(), error.status().as_u16()), (code, status));
+            assert_eq!((error.message(), error.to_string().as_str()), (Some("No."), "No."));
+            assert_eq!((error.reason(), error.field(), error.retry_after()), (None, None, None));
+            let error = error.with_reason("locked").with_field("body").with_retry_after(wait);
+            let found = (error.reason(), error.field(), error.retry_after());
+            assert_eq!(found, (Some("locked"), Some("body"), Some(wait)));
+            assert_eq!((error.message(), error.to_string().as_str()), (Some("No."), "body: No."));
+        }
+        let invalid = BoardError::invalid_parameter("from", "a post").with_reason("expired");
+        let no_path = "the resource named by the path does not exist or is hidden from the caller";
+        for (error, status, text) in [
+            (BoardError::PathNotFound, 404, no_path),
+            (BoardError::NotImplemented, 501, "the board does not implement this method"),
+            (BoardError::internal("disk full"), 500, "disk full"),
+            (BoardError::internal(OverloadedError::new(wait)), 503, "the operation was not run"),
+            (invalid, 400, "from: expected a post"),
+        ] {
+            // These errors have no rejection to which a field or a time could be added.
+            let error = error.with_field("body").with_retry_after(Duration::ZERO);
+            assert_eq!((error.status().as_u16(), error.to_string().as_str()), (status, text));
+            assert_eq!(error.message(), None, "{text}");
+            assert_eq!(error.retry_after(), (status == 503).then_some(wait), "{text}");
+            assert_eq!(error.field(), (status == 400).then_some("from"), "{text}");
+            assert_eq!(error.reason(), (status == 400).then_some("expired"), "{text}");
+        }
+    }
+}
