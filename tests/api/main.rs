@@ -26,6 +26,7 @@ mod paths;
 mod pipeline_order;
 mod queries;
 mod rate_limits;
+mod recorded;
 mod replays;
 mod request_info;
 mod token_loading;
