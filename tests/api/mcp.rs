@@ -43,7 +43,7 @@ impl Agent {
         (server, agent)
     }
 
-    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+    pub(crate) async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
         let mut request = http::Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -61,7 +61,7 @@ impl Agent {
         self.send("POST", &[json], body).await
     }
 
-    async fn request(&self, method: &str, params: Value) -> TestResponse {
+    pub(crate) async fn request(&self, method: &str, params: Value) -> TestResponse {
         let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
         self.post(&message.to_string()).await
     }

@@ -1,15 +1,63 @@
-//! Texts that clients read, compared as a whole: the messages in German.
-//! `SNAPSHOTS=overwrite cargo test --workspace --test api recorded` replaces the file.
+//! Texts that clients read, compared as a whole: the OpenAPI document, the tools, and the messages in German.
+//! `SNAPSHOTS=overwrite cargo test --workspace --test api recorded` replaces the files.
 
 use std::path::Path;
 
 use forum_api::{ErrorMessages, Language};
 use snapbox::{Assert, Data};
 
+use crate::mcp::Agent;
+use crate::openapi::document;
+use crate::support::*;
+
 /// Compares a text with a file of `recorded`.
 fn compare(text: String, file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/recorded").join(file);
     Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&path, None).raw());
+}
+
+fn compare_json(value: &Value, file: &str) {
+    compare(serde_json::to_string_pretty(value).unwrap() + "\n", file);
+}
+
+#[test]
+fn the_document_has_the_recorded_content() {
+    compare_json(&document(Surface::Full), "document.txt");
+}
+
+/// The parts in which the compact surface differs, apart from its selection of operations.
+#[test]
+fn the_compact_document_has_the_recorded_texts() {
+    let document = document(Surface::Compact);
+    let components = &document["components"];
+    let parts = json!({
+        "info": document["info"],
+        "tags": document["tags"],
+        "responses": components["responses"],
+        "securitySchemes": components["securitySchemes"],
+        "reply": document["paths"]["/threads/{threadId}/posts"]["post"],
+    });
+    compare_json(&parts, "compact.txt");
+}
+
+#[tokio::test]
+async fn the_tools_have_the_recorded_content() {
+    let (server, alice) = Server::with_alice().await;
+    let agent = Agent::new(&server, Some(&alice));
+    let mut results = Vec::new();
+    for method in ["initialize", "server/discover", "tools/list"] {
+        let mut result = agent.request(method, json!({})).await.json()["result"].take();
+        for info in ["/serverInfo", "/_meta/io.modelcontextprotocol~1serverInfo"] {
+            if let Some(info) = result.pointer_mut(info) {
+                assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+                info["version"] = json!("[VERSION]");
+            }
+        }
+        results.push(result);
+    }
+    let hint = agent.send("GET", &[], "").await.body;
+    results.push(json!(std::str::from_utf8(&hint).unwrap()));
+    compare_json(&Value::Array(results), "tools.txt");
 }
 
 #[test]
