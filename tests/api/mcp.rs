@@ -43,7 +43,12 @@ impl Agent {
         (server, agent)
     }
 
-    pub(crate) async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TestResponse {
         let mut request = http::Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -152,6 +157,10 @@ fn comparable(mut body: Value) -> Value {
     body
 }
 
+fn names_of_headers(response: &TestResponse) -> BTreeSet<&str> {
+    response.headers.keys().map(AsRef::as_ref).collect()
+}
+
 #[tokio::test]
 async fn a_tool_call_is_one_request_for_every_operation() {
     for surface in [Surface::Full, Surface::Compact] {
@@ -171,9 +180,17 @@ async fn a_tool_call_is_one_request_for_every_operation() {
                 _ => expected.json(),
             };
             assert_eq!(body, expected_body, "{row:?}");
-            for header in ["x-ratelimit-cost", "x-ratelimit-remaining"] {
-                assert_eq!(number(&found, header), number(&expected, header), "{row:?}");
+            let mut headers = names_of_headers(&expected);
+            for header in ["etag", "link", "location"] {
+                headers.remove(header);
             }
+            headers.extend(["content-length", "content-type"]);
+            assert_eq!(names_of_headers(&found), headers, "{row:?}");
+            for header in ["cache-control", "x-ratelimit-cost", "x-ratelimit-remaining"] {
+                assert_eq!(found.header(header), expected.header(header), "{row:?}");
+            }
+            assert_eq!(found.header("content-type"), Some("application/json"));
+            assert_eq!(number(&found, "content-length"), found.body.len() as i64);
 
             other.api.flush_usage().await.unwrap();
             let usage = &other.stores.usage;
@@ -213,6 +230,7 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
                 assert_eq!(outcome(&found), outcome(&expected));
                 assert_eq!(found.header("www-authenticate"), Some("Bearer"));
             } else if expected.status >= 400 {
+                assert_eq!(found.header("www-authenticate"), None, "{row:?}");
                 if token == Some(&restricted) {
                     let scope = row.scope;
                     let challenge =
@@ -239,6 +257,7 @@ async fn tools_are_those_that_the_caller_can_call() {
     let all = Agent::new(&server, Some(&token));
     let response = all.request("tools/list", json!({})).await;
     let length = response.body.len();
+    assert_eq!(response.header("cache-control"), Some("no-store"));
     let expected: Vec<_> = rows(Surface::Full).map(|row| all.name(row)).collect();
     assert!(length < 2_000 * expected.len(), "{length}");
     assert_eq!(all.names().await, expected);
