@@ -173,4 +173,11 @@ mod tests {
             assert_eq!(key.to_bytes(), recorded.as_bytes(), "{key:?}");
         }
     }
+
+    /// Nodes of different versions share the budgets.
+    #[test]
+    fn the_hash_of_password_attempts_is_the_recorded_one() {
+        let key = RateLimitKey::password_attempts("sign-in", b"alice");
+        assert_eq!(key, RateLimitKey::PasswordAttempts(0x0ceb06f5_03e364c9_91301f96_399f0f1c));
+    }
 }

@@ -89,6 +89,7 @@ async fn a_timeout_of_the_board_is_a_500() {
         server.board.set_mode(FailureMode::Hang);
         let response = server.send(&Request::of(row).bearer(&alice)).await;
         assert_eq!(outcome(&response), INTERNAL_ERROR, "{row:?}");
+        assert!(log::of(&response).contains(" error=the request timed out\n"), "{row:?}");
     }
     server.board.set_mode(FailureMode::None);
     assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);

@@ -99,22 +99,32 @@ async fn server() -> Server {
 #[tokio::test]
 async fn results_that_json_or_a_header_cannot_represent_are_a_500() {
     let server = server().await;
-    for path in [
-        "/forums/open/threads?limit=1",
-        "/forums/open/threads?limit=3",
-        "/forums/open/threads?limit=4",
-        "/search?q=tea&limit=1",
-        "/search?q=tea&limit=2",
+    let page_key = "a page key has 1048576 bytes, and the maximum is 120, or contains U+0000; use only the sort key";
+    let time = "a time is not in the years 0 to 9999";
+    let score = "a score is not finite";
+    for (path, error) in [
+        ("/forums/open/threads?limit=1", page_key),
+        ("/forums/open/threads?limit=3", time),
+        ("/forums/open/threads?limit=4", time),
+        ("/search?q=tea&limit=1", score),
+        ("/search?q=tea&limit=2", score),
     ] {
-        let response = get(&server, path).await;
-        assert_eq!(outcome(&response), (500, Some("internal_error")), "{path}");
+        assert_internal_error(&get(&server, path).await, error);
     }
+}
+
+/// Fails unless the response is a 500 whose cause is in the log.
+fn assert_internal_error(response: &TestResponse, error: &str) {
+    assert_eq!(outcome(response), INTERNAL_ERROR, "{error}");
+    let log = log::of(response);
+    let line = log.lines().find(|line| line.contains("Z ERROR ")).unwrap();
+    assert!(line.ends_with(&format!(" error={error}")), "{line}");
 }
 
 #[tokio::test]
 async fn a_second_page_of_forums_is_a_500() {
-    let response = get(&server().await, "/forums").await;
-    assert_eq!(outcome(&response), (500, Some("internal_error")));
+    let error = "the list of forums has no pages, but the board returned one with `next`";
+    assert_internal_error(&get(&server().await, "/forums").await, error);
 }
 
 #[tokio::test]
@@ -142,7 +152,12 @@ async fn representable_values_are_sent_unchanged() {
 
 #[tokio::test]
 async fn totals_of_a_poll_are_all_null_if_one_is_null() {
-    let poll = get(&server().await, "/threads/open-1/poll").await.json();
+    let response = get(&server().await, "/threads/open-1/poll").await;
+    let log = log::of(&response);
+    let warning = log.lines().find(|line| line.contains(" WARN ")).unwrap();
+    let end = "the board returned only some of a poll's totals; totals dropped command=\"getPoll\" poll=open-1";
+    assert!(warning.ends_with(end), "{warning}");
+    let poll = response.json();
     assert_eq!(poll["options"][0]["text"], "Green");
     assert_eq!(poll["options"][0]["votes"], Value::Null);
     assert_eq!(poll["totalVotes"], Value::Null);
