@@ -368,11 +368,13 @@ fn redirect(path: &str, cookies: &[String]) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::to_bytes;
     use forum_api::Language;
     use forum_api::host::BackendError;
     use forum_api::host::OverloadedError;
+    use forum_api::panel::security_headers;
     use forum_api::store::memory::MemoryRateLimitStore;
-    use http::header::COOKIE;
+    use http::header::{CACHE_CONTROL, COOKIE};
     use tokio::task::yield_now;
     use tokio::time::Instant;
     use tower::ServiceExt;
@@ -516,12 +518,95 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_overloaded_database_is_a_503() {
+    async fn a_check_that_the_database_fails_does_not_count_as_a_failure() {
+        let sign_in = new_sign_in().await;
+        for _ in 0..11 {
+            // The board has no tables.
+            assert_eq!(attempt(&sign_in, "192.0.2.1", "right").await, 500);
+        }
+    }
+
+    #[tokio::test]
+    async fn each_refusal_has_its_status_wait_and_reason() {
         let sign_in = new_sign_in().await;
         let overloaded = BackendError::new(OverloadedError::new(Duration::from_millis(1500)));
-        let response =
-            SignInError::Failed(overloaded.into()).response(&sign_in, &SignInForm::default());
-        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(response.headers()[RETRY_AFTER], "2");
+        let many = "Too many attempts. Try again in five minutes.";
+        for (error, status, wait, reason) in [
+            (
+                SignInError::ForeignForm,
+                403,
+                None,
+                "The form was sent from another site. Try again.",
+            ),
+            (SignInError::UnreadableForm, 400, None, "The form could not be read. Try again."),
+            (SignInError::Throttled(Duration::ZERO), 429, Some("1"), many),
+            (SignInError::Throttled(Duration::from_secs(2)), 429, Some("2"), many),
+            (
+                SignInError::Busy,
+                503,
+                Some("1"),
+                "Too many members are signing in. Try again in a moment.",
+            ),
+            (SignInError::InvalidCredentials, 401, None, "Incorrect username or password."),
+            (
+                SignInError::NotAdministrator,
+                403,
+                None,
+                "This account is not an administrator. The control panel is for administrators.",
+            ),
+            (
+                SignInError::Failed(BoardError::internal("broken")),
+                500,
+                None,
+                "An internal error occurred.",
+            ),
+            (
+                SignInError::Failed(overloaded.into()),
+                503,
+                Some("2"),
+                "The server is overloaded. Try again in a moment.",
+            ),
+        ] {
+            let is_failure = matches!(error, SignInError::Failed(_));
+            let response = error.response(&sign_in, &SignInForm::default());
+            assert_eq!(response.status().as_u16(), status, "{reason}");
+            let retry_after = response.headers().get(RETRY_AFTER);
+            assert_eq!(retry_after.map(|value| value.to_str().unwrap()), wait, "{reason}");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            let page = String::from_utf8(body.to_vec()).unwrap();
+            let (_, rest) = page.split_once(r#"id="reason" role="alert">"#).unwrap();
+            let (shown, _) = rest.split_once("</p>").unwrap();
+            let log = " The server log has the cause at ";
+            let (text, time) = shown.split_once(log).unwrap_or((shown, ""));
+            assert_eq!((text, time.ends_with("Z.")), (reason, is_failure));
+        }
+    }
+
+    #[test]
+    fn a_redirect_has_the_headers_of_a_page_and_all_cookies() {
+        let response = redirect(&SignInForm::default().back, &["a=1".into(), "b=2".into()]);
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        let mut expected = security_headers();
+        for (name, value) in [
+            (CACHE_CONTROL, "no-store"),
+            (LOCATION, "/panel/usage"),
+            (SET_COOKIE, "a=1"),
+            (SET_COOKIE, "b=2"),
+        ] {
+            expected.append(name, HeaderValue::from_static(value));
+        }
+        assert_eq!(response.headers(), &expected);
+    }
+
+    #[tokio::test]
+    async fn the_address_of_the_sign_in_page_has_the_whole_path_to_return_to() {
+        let sign_in = new_sign_in().await;
+        let back = "/panel/audit?a=1&b=2";
+        let url = "/sign-in?back=%2Fpanel%2Faudit%3Fa%3D1%26b%3D2";
+        assert_eq!(sign_in.sign_in_url(back), url);
+        assert_eq!(sign_in.session_ended_url(back), format!("{url}&ended=1"));
+        assert_eq!(sign_in.sign_out_path(), Some("/sign-out"));
+        let form = SignInForm::parse(url.split_once('?').unwrap().1).unwrap();
+        assert_eq!((&*form.back, form.session_ended), (back, false));
     }
 }
