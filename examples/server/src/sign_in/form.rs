@@ -86,7 +86,33 @@ fn is_own_path(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::{HOME, SignInForm};
+
+    #[test]
+    fn a_form_has_a_trimmed_name_and_the_password_as_it_was_typed() {
+        for (text, expected) in [
+            ("", ("", "", "/panel/usage", false)),
+            (
+                "name=+Al%C3%ADce+B+&password=+a%2Bb+c+&back=%2Fpanel&x=1",
+                ("Al\u{ed}ce B", " a+b c ", "/panel", false),
+            ),
+            ("ended=&name=a&name=b", ("b", "", "/panel/usage", true)),
+        ] {
+            let form = SignInForm::parse(text).unwrap();
+            let fields = (&*form.name, &*form.password, &*form.back, form.session_ended);
+            assert_eq!(fields, expected, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_form_has_at_most_65_536_bytes() {
+        for (len, is_read) in [(65_536, true), (65_537, false)] {
+            let form = SignInForm::read(Body::from("x".repeat(len))).await;
+            assert_eq!(form.is_some(), is_read, "{len}");
+        }
+    }
 
     #[test]
     fn malformed_fields_are_refused() {
