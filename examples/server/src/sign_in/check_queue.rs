@@ -315,6 +315,42 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn the_next_attempt_begins_as_soon_as_the_first_one_has_begun() {
+        let queue = CheckQueue::new(2);
+        let held = [
+            queue.turn(network(0), None).await.unwrap(),
+            queue.turn(network(0), None).await.unwrap(),
+        ];
+        let mut first = Box::pin(queue.turn(network(1), None));
+        let mut second = Box::pin(queue.turn(network(2), None));
+        assert!(first.as_mut().now_or_never().is_none());
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(held);
+        assert!(second.as_mut().now_or_never().is_none(), "not before the first one");
+        let begun = first.now_or_never().unwrap();
+        assert!(begun.is_some());
+        assert!(second.now_or_never().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_source_is_the_network_of_a_client_and_has_a_provider() {
+        for addresses in [
+            ["192.168.3.4", "192.168.0.0", "192.0.0.0"],
+            ["2001:db8:1:2::3", "2001:db8:1::", "2001:db8::"],
+        ] {
+            let [client, network, provider] =
+                addresses.map(|address| Some(address.parse::<IpAddr>().unwrap()));
+            let source = Source::of_client(client);
+            assert_eq!(source, Source::Network(network));
+            assert_eq!(source.provider(), Source::Network(provider));
+        }
+        let unknown = Source::of_client(None);
+        assert_eq!([unknown, unknown.provider()], [Source::Network(None); 2]);
+        let device = Source::Device(name("a").unwrap());
+        assert_eq!(device.provider(), device);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_attempt_that_waits_for_ten_seconds_is_refused() {
         let queue = CheckQueue::new(1);
         let held = queue.turn(network(0), None).await.unwrap();
@@ -340,7 +376,7 @@ mod tests {
         assert!(queue.turn(network(1), name("a")).now_or_never().unwrap().is_none());
         let mut new = Box::pin(queue.turn(network(100), name("a")));
         assert!(new.as_mut().now_or_never().is_none());
-        assert!(large.pop().unwrap().await.is_none(), "displaced");
+        assert!(large.pop().unwrap().now_or_never().unwrap().is_none(), "displaced at once");
         for number in 0..38 {
             others.push(Box::pin(queue.turn(network(101 + number), name("a"))));
             assert!(others.last_mut().unwrap().as_mut().now_or_never().is_none());
@@ -369,6 +405,6 @@ mod tests {
         let other_provider = source_of("2001:db9::1".into());
         let mut other = Box::pin(queue.turn(other_provider, name("a")));
         assert!(other.as_mut().now_or_never().is_none());
-        assert!(waiting.pop().unwrap().await.is_none(), "displaced");
+        assert!(waiting.pop().unwrap().now_or_never().unwrap().is_none(), "displaced at once");
     }
 }
