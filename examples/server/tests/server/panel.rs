@@ -1,5 +1,6 @@
 //! Signing in and out over HTTP, and sessions.
 
+use crate::log::parse_lines;
 use crate::prelude::*;
 
 /// The media type of a form.
@@ -69,7 +70,7 @@ fn a_form_of_another_site_neither_begins_nor_ends_a_session() {
 
 #[test]
 fn failures_lock_a_name_for_the_address_prefix_that_a_proxy_names() {
-    let server = Server::new(&["--trusted-proxies", "127.0.0.0/8"]);
+    let server = Server::new(&["--trusted-proxies", "127.0.0.0/8", "--log", "json"]);
     let sign_in_from = |address, password: &str| {
         sign_in_with(&server, &[("x-forwarded-for", address)], "admin", password)
     };
@@ -82,6 +83,21 @@ fn failures_lock_a_name_for_the_address_prefix_that_a_proxy_names() {
     let is_limited = refused.status == 429 && (1..=300).contains(&wait);
     assert!(is_limited, "{refused:?}");
     assert_eq!(sign_in_from("192.0.3.1", server.password()).status, 303);
+    server.run_ok_with_input("member password mod --password-stdin", "secret-1\n");
+    let headers = [("x-forwarded-for", "192.0.4.1")];
+    assert_eq!(sign_in_with(&server, &headers, "mod", "secret-1").status, 403);
+    let (_, log) = server.stop_with_log();
+    let lines = parse_lines(&log);
+    let events: Vec<_> = lines
+        .iter()
+        .map(|line| json!([line["level"], line["fields"]["message"], line["span"]["client"]]))
+        .filter(|event| event[1].as_str().is_some_and(|message| message.starts_with("sign-in")))
+        .collect();
+    let failed = json!(["WARN", "sign-in failed: invalid credentials", "192.0.2.1"]);
+    let mut expected = vec![failed; 10];
+    expected.push(json!(["WARN", "sign-in refused: too many failures", "192.0.2.99"]));
+    expected.push(json!(["WARN", "sign-in refused: not an administrator", "192.0.4.1"]));
+    assert_eq!(events, expected);
 }
 
 #[test]
