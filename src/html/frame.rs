@@ -130,3 +130,104 @@ fn luma(color: &str) -> u32 {
     let [_, red, green, blue] = number.to_be_bytes().map(u32::from);
     (red * 299 + green * 587 + blue * 114) / 1000
 }
+
+#[cfg(test)]
+mod tests {
+    use percent_encoding::percent_decode_str;
+
+    use super::*;
+
+    const TEA: Frame<'_> = Frame {
+        board_name: "tea & co",
+        accent_color: "#c2410c",
+        board_url: "/tea",
+        reference_url: "",
+        panel_url: "/panel",
+    };
+
+    const PLAIN: Frame<'_> = Frame {
+        board_name: "",
+        accent_color: "",
+        board_url: "",
+        reference_url: "/docs",
+        panel_url: "/panel",
+    };
+
+    #[test]
+    fn the_header_has_the_name_and_the_given_pages() {
+        let end = || html! { p { "end" } };
+        let named = concat!(
+            r#"<div class="frame"><a class="board" href="/tea" title="tea &amp; co">"#,
+            r#"<span class="icon" aria-hidden="true">T</span>"#,
+            r#"<span class="name">tea &amp; co</span></a>"#,
+            r#"<div class="pages" role="navigation" aria-label="Pages"><a href="/tea">Board</a>"#,
+            r#"<a href="/panel" aria-current="true">Panel</a></div><p>end</p></div>"#,
+        );
+        assert_eq!(TEA.header("Panel", end()).into_string(), named);
+        let plain = concat!(
+            r#"<div class="frame"><a class="board" href="/docs" title="Sign in">"#,
+            r#"<span class="icon" aria-hidden="true">S</span>"#,
+            r#"<span class="name">Sign in</span></a>"#,
+            r#"<div class="pages" role="navigation" aria-label="Pages">"#,
+            r#"<a href="/docs">API reference</a><a href="/panel">Panel</a></div><p>end</p></div>"#,
+        );
+        assert_eq!(PLAIN.header("Sign in", end()).into_string(), plain);
+    }
+
+    #[test]
+    fn the_icon_is_the_first_letter_on_the_accent_colour() {
+        let icon = |name, color| {
+            let url = Frame { board_name: name, accent_color: color, ..PLAIN }.icon_url();
+            let image = url.strip_prefix("data:image/svg+xml,").unwrap();
+            assert!(!image.contains(['#', '<', '"', ' ']), "{image}");
+            percent_decode_str(image).decode_utf8().unwrap().into_owned()
+        };
+        let svg = |color, ink, letter| {
+            format!(
+                concat!(
+                    r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">"#,
+                    r#"<rect width="32" height="32" rx="7" fill="{}"></rect>"#,
+                    r#"<text x="16" y="23" font-family="sans-serif" font-size="20" "#,
+                    r#"font-weight="700" text-anchor="middle" fill="{}">{}</text></svg>"#,
+                ),
+                color, ink, letter
+            )
+        };
+        assert_eq!(icon(" élan", ""), svg("#1f55b5", "#fff", "É"));
+        assert_eq!(icon("", "#969696"), svg("#969696", "#fff", "F"));
+        assert_eq!(icon("<", "#979797"), svg("#979797", "#000", "&lt;"));
+        let brightness = ["#ff0000", "#00ff00", "#0000ff", "#ffffff"].map(luma);
+        assert_eq!(brightness, [76, 149, 29, 255]);
+    }
+
+    #[test]
+    fn colours_and_urls_are_checked() {
+        for (color, is_valid) in [
+            ("", true),
+            ("#1f55b5", true),
+            ("#ABCDEF", true),
+            ("1f55b5", false),
+            ("#1f55b", false),
+            ("#1f55b51", false),
+            ("#1f55bg", false),
+        ] {
+            assert_eq!(check_accent_color(color).is_ok(), is_valid, "{color}");
+        }
+        for (url, is_valid) in [
+            ("", true),
+            ("/", true),
+            ("/docs", true),
+            ("http://tea.example", true),
+            ("https://tea.example/board", true),
+            ("//tea.example", false),
+            ("docs", false),
+            ("ftp://tea.example", false),
+            ("javascript:alert(1)", false),
+        ] {
+            assert_eq!(check_page_url("board_url", url).is_ok(), is_valid, "{url}");
+        }
+        assert_eq!(check_page_url("board_url", "docs").unwrap_err().setting(), "board_url");
+        assert_eq!(["", "/docs"].map(page_path), ["/", "/docs"]);
+        assert_eq!(PLAIN.accent_style(), "");
+    }
+}
