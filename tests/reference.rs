@@ -67,6 +67,12 @@ fn attributes<'a>(html: &'a str, name: &str) -> BTreeSet<&'a str> {
         .collect()
 }
 
+/// Returns the HTML between two parts of a page.
+fn between<'a>(html: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = html.split_once(start).expect(start);
+    rest.split_once(end).expect(end).0
+}
+
 #[tokio::test]
 async fn each_operation_has_a_section_and_each_link_a_target() {
     for surface in [Surface::Full, Surface::Compact] {
@@ -273,6 +279,17 @@ async fn the_head_has_the_name_and_the_pages_of_the_board() {
     settings.accent_color.clear();
     settings.panel_url = "javascript:alert(1)".into();
     assert_eq!(build(&settings).unwrap_err().setting(), "panel_url");
+    settings.panel_url.clear();
+    settings.board_url = "tea".into();
+    assert_eq!(build(&settings).unwrap_err().setting(), "board_url");
+    settings.board_url.clear();
+    for (base_path, is_valid) in
+        [("/api/v1", false), ("/api/v1/docs", false), ("docs", false), ("/api/v1docs", true)]
+    {
+        settings.base_path = base_path.into();
+        let refused = build(&settings).err().map(|error| error.setting());
+        assert_eq!(refused, (!is_valid).then_some("base_path"), "{base_path}");
+    }
 }
 
 #[tokio::test]
@@ -296,6 +313,257 @@ async fn an_open_enumeration_has_known_values() {
     let html = render(&json!({ "components": { "schemas": schemas } })).await;
     assert!(html.contains(" · known values <code>a</code>, <code>b</code>"), "{html}");
     assert!(html.contains(" · one of <code>c</code>, <code>d</code>"), "{html}");
+}
+
+#[tokio::test]
+async fn the_type_of_a_field_has_its_bounds_and_its_default() {
+    let tea = json!({ "$ref": "#/components/schemas/Tea" });
+    let link = "<a href=\"#schema-Tea\">Tea</a>";
+    for (schema, expected) in [
+        (json!({}), "any".into()),
+        (json!({ "const": "x" }), "<code>&quot;x&quot;</code>".into()),
+        (
+            json!({ "type": "integer", "format": "int64", "minimum": 1, "maximum": 9 }),
+            "integer · 1 to 9".into(),
+        ),
+        (
+            json!({ "type": "integer", "format": "uint8", "minimum": 5, "maximum": 5 }),
+            "integer · exactly 5".into(),
+        ),
+        (
+            json!({ "type": "number", "format": "double", "exclusiveMinimum": 0,
+                "exclusiveMaximum": 5, "multipleOf": 2, "default": 4 }),
+            "number · more than 0 · less than 5 · multiple of 2 · default <code>4</code>".into(),
+        ),
+        (
+            json!({ "type": ["string", "null"], "format": "date-time", "maxLength": 20 }),
+            "string or null (date-time) · at most 20 characters".into(),
+        ),
+        (
+            json!({ "type": ["string", "null"], "enum": ["a", null] }),
+            "string or null · one of <code>a</code>".into(),
+        ),
+        (
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
+                "uniqueItems": true }),
+            "array of string · exactly 2 items · no duplicates".into(),
+        ),
+        (
+            json!({ "type": "object", "minProperties": 1, "maxProperties": 3 }),
+            "object · 1 to 3 fields".into(),
+        ),
+        (json!({ "type": "string", "pattern": "^(24h|7d)$" }), "string".into()),
+        (
+            json!({ "oneOf": [{ "type": "string", "minLength": 3 }, { "type": "null" }],
+                "default": "abc" }),
+            "string or null · at least 3 characters · default <code>abc</code>".into(),
+        ),
+        (json!({ "anyOf": [tea, { "type": "null" }] }), format!("{link} or null")),
+        (json!({ "allOf": [tea, { "type": "object" }] }), format!("{link} and object")),
+        (
+            json!({ "type": "array", "items": { "type": "array", "items": tea } }),
+            format!("array of array of {link}"),
+        ),
+        (
+            json!({ "$ref": "#/components/schemas/Tea", "default": true }),
+            format!("{link} · default <code>true</code>"),
+        ),
+    ] {
+        let schemas = json!({ "Tea": {}, "Field": { "properties": { "f": schema } } });
+        let html = render(&json!({ "components": { "schemas": schemas } })).await;
+        let start = "<code>f<wbr></code></th><td><p class=\"type\">";
+        assert_eq!(between(&html, start, "</p>"), expected, "{schema}");
+    }
+}
+
+#[tokio::test]
+async fn an_operation_has_facts_and_a_description_without_repetition() {
+    let token = json!({ "token": [] });
+    for (operation, expected) in [
+        (json!({}), "<li class=\"token required\">Token required</li></ul>"),
+        (
+            json!({ "security": [], "summary": "Done." }),
+            "<li class=\"token\">No token</li></ul><p>Done.</p>",
+        ),
+        (
+            json!({ "security": [{}, token], "x-ratelimit-cost": 5, "summary": "Lists *teas*",
+                "description": "First.\n\nSecond." }),
+            "<li class=\"token\">Token optional</li><li>Cost 5 units</li></ul>\
+             <p>Lists <em>teas</em>.</p><p>First.</p>\n<p>Second.</p>\n",
+        ),
+        (
+            json!({ "deprecated": true, "security": [token], "x-scope": "teas:read",
+                "x-ratelimit-cost": 1, "summary": "Lists teas.",
+                "description": "Lists teas of a shop." }),
+            "<li class=\"deprecated\">Deprecated</li>\
+             <li class=\"token required\">Token required</li><li>Scope \
+             <a href=\"#about-authentication\"><code>teas:read</code></a></li>\
+             <li>Cost 1 unit</li></ul><p>Lists teas of a shop.</p>\n",
+        ),
+    ] {
+        let paths = json!({ "/a": { "get": operation } });
+        let html = render(&json!({ "security": [token], "paths": paths })).await;
+        let shown = between(&html, "<ul class=\"facts\">", "</div>");
+        assert_eq!(shown, expected, "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_and_fields_of_a_request_are_rows() {
+    let parameter = |name: &str, place: &str, description: &str| {
+        json!({ "name": name, "in": place, "required": place == "path",
+            "schema": { "type": "string" }, "description": description })
+    };
+    let fields = json!({
+        "required": ["b"],
+        "properties": {
+            "a": { "type": "object",
+                "properties": { "x": { "type": "string", "description": "An x." } } },
+            "b": { "type": "array", "items": { "properties": { "y": {} } } },
+        },
+    });
+    let post = json!({
+        "parameters": [parameter("id", "path", "The id.")],
+        "requestBody": { "content": { "application/json": { "schema": fields } } },
+        "x-field-scopes": { "a": "teas:write" },
+    });
+    let inherited =
+        [parameter("id", "path", "Replaced."), parameter("lang", "query", "A language.")];
+    let item = json!({ "parameters": inherited, "post": post });
+    let html = render(&json!({ "paths": { "/a/{id}": item } })).await;
+    let head = "<table class=\"fields\"><thead class=\"visually-hidden\"><tr>\
+                <th scope=\"col\">Name</th><th scope=\"col\">Type and description</th></tr></thead>\
+                <tbody>";
+    let required = " <span class=\"required\">required</span>";
+    let row = |name: &str, marks: &str, cell: &str| {
+        format!("<tr><th scope=\"row\"><code>{name}<wbr></code>{marks}</th><td>{cell}</td></tr>")
+    };
+    let parameters = [
+        row("lang", " <small>query</small>", "<p class=\"type\">string</p>A language."),
+        row(
+            "id",
+            &format!(" <small>path</small>{required}"),
+            "<p class=\"type\">string</p>The id.",
+        ),
+    ];
+    let shown = between(&html, &format!("<h4>Parameters</h4>{head}"), "</tbody>");
+    assert_eq!(shown, parameters.concat());
+    let scope = " Requires the scope <code>teas:write</code>.";
+    let body = [
+        row("b", required, "<p class=\"type\">array of any</p>"),
+        row("b[]<wbr>.<wbr>y", "", "<p class=\"type\">any</p>"),
+        row("a", "", &format!("<p class=\"type\">object</p>{scope}")),
+        row("a.<wbr>x", "", "<p class=\"type\">string</p>An x."),
+    ];
+    let shown = between(&html, &format!("<h4>Request body</h4>{head}"), "</tbody>");
+    assert_eq!(shown, body.concat());
+}
+
+#[tokio::test]
+async fn responses_headers_and_errors_have_the_facts_of_the_document() {
+    let text = json!({ "type": "string" });
+    let refused = json!({
+        "description": "Invalid.",
+        "headers": { "x-id": {} },
+        "content": { "application/json": { "example": { "error": { "code": "bad_request" } } } },
+    });
+    let found = json!({
+        "description": "A tea.",
+        "headers": { "etag": {}, "link": {}, "x-id": {} },
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Tea" } } },
+    });
+    let absent = json!({ "description": "No `tea`.", "headers": { "link": {}, "x-id": {} } });
+    let html = render(&json!({
+        "info": { "x-errors": { "bad_request": { "status": 400, "meaning": "Not *readable*." } } },
+        "components": {
+            "headers": { "etag": {}, "link": { "description": "Pages." },
+                "x-id": { "schema": text, "description": "An id." } },
+            "schemas": { "Tea": text },
+        },
+        "paths": {
+            "/a": { "get": { "responses": { "200": found, "400": refused, "404": absent } } },
+            "/b": { "get": { "responses": { "200": { "headers": { "x-id": {} } }, "400": refused } } },
+        },
+    }))
+    .await;
+    let status = |code: &str| {
+        let class = &code[..1];
+        format!("<th scope=\"row\"><span class=\"status of-{class}\">{code}</span></th>")
+    };
+    let rows = [
+        format!("<tr>{}<td><a href=\"#schema-Tea\">Tea</a> A tea. Headers: ", status("200")),
+        "<a href=\"#about-headers\"><code>etag</code></a>, ".into(),
+        "<a href=\"#about-headers\"><code>link</code></a></td></tr>".into(),
+        format!("<tr>{}<td>No <code>tea</code>.</td></tr>", status("404")),
+        "<tr><td colspan=\"2\"><span class=\"status of-4\">400</span> ".into(),
+        "<a href=\"#about-common-errors\">Errors of every operation</a></td></tr>".into(),
+    ];
+    let (_, section) = html.split_once("<section class=\"operation\" id=\"get-a\">").unwrap();
+    let start = "<h4>Responses</h4><table class=\"responses\"><thead class=\"visually-hidden\"><tr>\
+                 <th scope=\"col\">Status</th><th scope=\"col\">Meaning</th></tr></thead><tbody>";
+    assert_eq!(between(section, start, "</tbody>"), rows.concat());
+    let fields = "<table class=\"fields\"><thead class=\"visually-hidden\"><tr>\
+                  <th scope=\"col\">Name</th><th scope=\"col\">Type and description</th></tr>\
+                  </thead><tbody>";
+    let header = |name: &str, kind: &str, text: &str| {
+        format!(
+            "<tr><th scope=\"row\"><code>{name}<wbr></code></th>\
+             <td><p class=\"type\">{kind}</p>{text}</td></tr>"
+        )
+    };
+    let shared = [
+        format!("<h2>Headers of every response</h2>{fields}"),
+        header("x-<wbr>id", "string", "An id."),
+        "</tbody></table></section><section class=\"prose\" id=\"about-headers\">".into(),
+        format!("<h2>Headers of some responses</h2>{fields}"),
+        header("etag", "any", ""),
+        header("link", "any", "Pages."),
+        "</tbody></table></section><section class=\"prose\" id=\"about-common-errors\">".into(),
+        "<h2>Errors of every operation</h2><table class=\"responses\"><thead><tr>".into(),
+        "<th scope=\"col\">Status</th><th scope=\"col\">Meaning</th></tr></thead><tbody>".into(),
+        format!("<tr>{}<td><a class=\"error-code\" href=\"#error-bad_request\">", status("400")),
+        "<code>bad_request</code></a> Invalid.</td></tr>".into(),
+        "</tbody></table></section><section class=\"prose\" id=\"about-error-codes\">".into(),
+        "<h2>Error codes</h2><table class=\"responses\"><thead><tr><th scope=\"col\">Code</th>"
+            .into(),
+        "<th scope=\"col\">Status</th><th scope=\"col\">Meaning</th></tr></thead><tbody>".into(),
+        "<tr id=\"error-bad_request\"><th scope=\"row\"><code>bad_request</code></th>".into(),
+        "<td><span class=\"status of-4\">400</span></td><td>Not <em>readable</em>.</td></tr>"
+            .into(),
+        "</tbody></table></section>".into(),
+    ];
+    let start = "<section class=\"prose\" id=\"about-common-headers\">";
+    assert_eq!(between(&html, start, "<section class=\"group\""), shared.concat());
+}
+
+#[tokio::test]
+async fn the_start_of_the_page_has_title_version_and_base_url() {
+    let info = json!({ "title": "Tea & co", "version": "2" });
+    let documents = [
+        (
+            json!({ "info": info, "servers": [{ "url": "https://tea.example/api/" }] }),
+            "Tea &amp; co",
+            "Version 2 · ",
+            "https://tea.example/api",
+        ),
+        (
+            json!({ "servers": [{ "url": "/api" }] }),
+            "API reference",
+            "",
+            "https://forum.example/api/v1",
+        ),
+    ];
+    for (document, title, version, base) in documents {
+        let html = render(&document).await;
+        assert_eq!(between(&html, "<title>", "</title>"), format!("{title} · Reference"));
+        let expected = [
+            format!("<h1>{title}</h1><p class=\"summary\">{version}"),
+            "<a href=\"/api/v1/openapi.json\">OpenAPI document</a></p>".into(),
+            "<p class=\"base-url copyable\"><span>Base URL</span> ".into(),
+            format!("<code class=\"base\">{base}</code></p>"),
+        ];
+        assert_eq!(between(&html, "tabindex=\"-1\">", "</main>"), expected.concat());
+    }
 }
 
 #[tokio::test]
@@ -428,10 +696,35 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
     let links = attributes(&html, "href");
     loads.extend(links.iter().filter(|url| url.contains(".css")));
     assert_eq!(loads.len(), 2);
-    for url in loads {
-        let (head, _) = get(&page, url).await;
-        let cache = head.headers()[CACHE_CONTROL].to_str().unwrap();
-        assert!(cache.ends_with("immutable"), "{url}: {cache}");
+    let immutable = "public, max-age=31536000, immutable";
+    let (page_type, script_type, style_type) =
+        ("text/html; charset=utf-8", "text/javascript; charset=utf-8", "text/css; charset=utf-8");
+    // The script precedes the style sheet.
+    let [script, style] = [0, 1].map(|number| *loads.iter().nth(number).unwrap());
+    for (url, content_type, cache) in [
+        ("/docs", page_type, "no-cache"),
+        (script, script_type, immutable),
+        (style, style_type, immutable),
+        ("/docs/style.css", style_type, "no-cache"),
+        ("/docs/script.js?other", script_type, "no-cache"),
+    ] {
+        let (head, body) = get(&page, url).await;
+        let length = body.len().to_string();
+        let names = [
+            "cache-control",
+            "content-length",
+            "content-type",
+            "referrer-policy",
+            "x-content-type-options",
+        ];
+        let found = names.map(|name| head.headers()[name].to_str().unwrap());
+        assert_eq!(
+            found,
+            [cache, length.as_str(), content_type, "same-origin", "nosniff"],
+            "{url}"
+        );
+        // These, the tag and the content security policy.
+        assert_eq!(head.headers().len(), names.len() + 2, "{url}");
     }
     for (method, path, status) in
         [("GET", "/docs/x", 404), ("GET", "/docsstyle.css", 404), ("POST", "/docs", 405)]
