@@ -74,6 +74,7 @@ def at_the_start_page(browser: Browser) -> None:
         with Window(browser, server.address) as page:
             reader.run(page, server)
         reader.offline(browser, server)
+        reader.failures(browser, server)
 
 
 def without_scripts(browser: Browser) -> None:

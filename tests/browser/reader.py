@@ -53,8 +53,10 @@ def run(page: Page, server: Server) -> None:
     page.goto("/")
     expect(status(page)).to_have_text("Forums, 3 forums")
     check_page(page, "reader-forums")
+    forums(page)
     page.get_by_role("link", name="General").click()
     expect(page.get_by_role("heading", name="General")).to_be_focused()
+    threads(page)
     expect(page.get_by_role("link", name="Help")).to_be_visible()
     check_page(page, "reader-forum")
     page.get_by_role("link", name="Which tea for a rainy afternoon?").click()
@@ -64,12 +66,14 @@ def run(page: Page, server: Server) -> None:
     expect(page.locator("#view").get_by_role("link", name="How to get a token")).to_have_attribute("href", "/docs#about-authentication")
     expect(page.locator("#intro")).to_contain_text("Each click here is a request to its API")
     expect(page.locator("#intro").get_by_role("link")).to_have_text(["REST API", "control panel", "How to get a token"])
+    expect(page.locator("#view .facts").last).to_have_text("How to get a token to write, vote and subscribe.")
     guest(page)
+    stored(page)
     show(page, "/#/threads/16")
     tokens(page, server)
     expect(page.locator("#intro")).to_be_hidden()
     reply(page, server)
-    vote(page)
+    vote(page, costs)
     check_page(page, "reader-thread")
     long_thread(page, server)
     drafts(page, server)
@@ -80,21 +84,69 @@ def run(page: Page, server: Server) -> None:
     deleted_target(page, server)
     stale_draft(page, server)
     own_thread(page)
+    check_costs(page, costs, {"createThread", "createPost", "updatePost", "deletePost", "subscribe", "unsubscribe"})
     people(page, server)
+    check_costs(page, costs, {"rateMember", "sendMessage", "createThread", "updatePoll"})
     unread(page, server)
     erased(page, server)
     late_tokens(page, server)
     removed_tokens(page, server)
     names(page)
     directions(page, server)
-    shown = calls(page)
-    assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
+    check_costs(page, costs, {"search"})
+    hits(page)
+    refusals(page, server)
     show(page, "/#/threads/none")
     expect(page.get_by_role("alert").filter(has_text="There is no such page")).to_be_visible()
     assert page.locator("main small").inner_text().startswith("Request ")
     expect(page.get_by_role("status")).to_have_count(1)
     drawer(page)
     check_ids(page)
+
+
+def forums(page: Page) -> None:
+    """A forum has the numbers of its threads and posts. Its sub-forums follow it."""
+    items = page.request.get("/api/v1/forums").json()["items"]
+    ordered = [
+        one
+        for top in items
+        if top["parentId"] is None
+        for one in (top, *(child for child in items if child["parentId"] == top["forumId"]))
+    ]
+    numbers = [f"{counted(one['threadCount'], 'thread')}, {counted(one['postCount'], 'post')}" for one in ordered]
+    expect(page.locator("#view .item small")).to_have_text(numbers)
+
+
+def threads(page: Page) -> None:
+    """A thread of a list has its author, the number of its replies, and a link to the newest one."""
+    items = page.request.get("/api/v1/forums/2/threads").json()["items"]
+    expect(status(page)).to_have_text(f"General, {counted(len(items), 'thread')}")
+    shown = page.locator("#view .item small", has_text="started by").all_inner_texts()
+    for text, item in zip(shown, items, strict=True):
+        replies = counted(item["replyCount"], "reply", "replies")
+        assert text.startswith(f"started by {item['author']['username']}, {replies}, last activity "), (text, item)
+        assert text.endswith(" · Newest reply") == (item["replyCount"] > 0), (text, item)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def stored(page: Page) -> None:
+    """A response that has not changed is shown with its status and the stored JSON."""
+    show(page, "/#/forums/2")
+    expect(page.get_by_role("link", name="Which tea for a rainy afternoon?")).to_be_visible()
+    read = page.locator("#calls li", has_text="listThreads").first
+    expect(read.locator(".status")).to_have_text("304")
+    read.get_by_text("JSON of the stored response", exact=True).click()
+    expect(read.locator("pre")).to_contain_text('"threadId": "16"')
+
+
+def check_costs(page: Page, costs: dict[str, int], expected: set[str]) -> None:
+    """Each request that the page shows has its cost, and there are requests of these operations."""
+    shown = calls(page)
+    assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
+    assert {call["operation"] for call in shown} >= expected, shown
 
 
 def tokens(page: Page, server: Server) -> None:
@@ -138,7 +190,7 @@ def reply(page: Page, server: Server) -> None:
     page.route("**/posts", lambda route: hide_success(route, sent), times=1)
     button = page.get_by_role("button", name="Reply")
     button.click()
-    expect(page.get_by_role("alert").filter(has_text="Still running.")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="Still running.")).to_have_text("Still running. Try again in 1 s.")
     expect(button).to_be_focused()
     with page.expect_response("**/posts") as replied:
         button.click()
@@ -157,6 +209,18 @@ def reply(page: Page, server: Server) -> None:
     command = page.evaluate("navigator.clipboard.readText()")
     repeated = subprocess.run(["bash", "-c", f"{command} -s"], capture_output=True, text=True, check=True)
     assert json.loads(repeated.stdout)["postId"] == replied.value.json()["postId"], repeated.stdout
+    authorization = f"-H 'authorization: Bearer {server.token}'"
+    read = page.locator("#calls li", has_text="getThread").first
+    read.get_by_role("button", name="Copy as curl").click()
+    expect(read.get_by_role("button", name="Copied")).to_be_visible()
+    command = f"curl '{server.address}{server.api}/threads/16' \\\n  {authorization}"
+    assert page.evaluate("navigator.clipboard.readText()") == command
+    # A page without TLS has no clipboard.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    listed = page.locator("#calls li", has_text="listPosts").first
+    listed.get_by_role("button", name="Copy as curl").click()
+    expect(listed.locator("pre")).to_contain_text(authorization)
+    page.evaluate("delete navigator.clipboard")
     page.get_by_label("Reply").fill("Too soon.")
     button.click()
     expect(page.get_by_role("alert").filter(has_text="15 seconds")).to_have_text(re.compile("^15 seconds"))
@@ -169,7 +233,7 @@ def hide_success(route: Route, sent: str) -> None:
     route.fulfill(status=409, headers={"retry-after": "1"}, json=RUNNING)
 
 
-def vote(page: Page) -> None:
+def vote(page: Page, costs: dict[str, int]) -> None:
     """After a vote that cannot be changed, the poll shows the result and the member's own vote."""
     page.get_by_label("Green tea").check()
     page.get_by_role("button", name="Vote").click()
@@ -179,6 +243,10 @@ def vote(page: Page) -> None:
     expect(page.get_by_role("button", name="Vote")).to_have_count(0)
     widths = [share.bounding_box() for share in poll.locator(".share").all()]
     assert [bool(box and box["width"]) for box in widths] == [False, True, False, False], widths
+    shares = poll.locator(".share").evaluate_all("shares => shares.map((share) => share.style.width)")
+    assert shares == ["0%", "100%", "0%", "0%"], shares
+    expect(poll.locator("> small")).to_have_text("1 member voted.")
+    check_costs(page, costs, {"vote", "createPost"})
     page.reload()
     expect(poll.get_by_text("your vote")).to_be_visible()
     expect(page.get_by_role("radio")).to_have_count(0)
@@ -196,8 +264,10 @@ def long_thread(page: Page, server: Server) -> None:
     page.reload()
     expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
     expect(page.get_by_text("Cup 21")).to_have_count(0)
+    expect(page.locator("#view .facts").first).not_to_contain_text("posts #")
     page.get_by_role("link", name="Next page").click()
     expect(page.get_by_text("Cup 21")).to_be_visible()
+    expect(page.locator("#view .facts").first).to_contain_text(" · posts #21 to #")
     page.get_by_role("link", name="Earlier posts").first.click()
     expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
     page.get_by_role("link", name="Newest reply").first.click()
@@ -408,6 +478,7 @@ def stale_draft(page: Page, server: Server) -> None:
     post = json.loads(created.text)
     show(page, f"/#/{urlsplit(post['webUrl']).fragment.removeprefix('/')}")
     item = page.locator(f"#post-{post['postId']}")
+    expect(item.get_by_title("Link to this post")).to_have_attribute("href", post["webUrl"])
     item.get_by_text("Edit", exact=True).click()
     item.get_by_label("Text of the post").fill("Mine")
     changed = server.ask("PATCH", f"{server.api}/threads/16/posts/{post['postId']}", headers, json.dumps({"body": "Theirs"}))
@@ -437,7 +508,12 @@ def people(page: Page, server: Server) -> None:
     page.locator("summary", has_text="Rate").click()
     page.get_by_label("Comment").fill("Good tea.")
     page.get_by_role("button", name="Rate").click()
-    expect(status(page)).to_have_text(re.compile("^Rated. The reputation is"))
+    expect(status(page)).to_have_text(re.compile("^Rated"))
+    bob = page.request.get("/api/v1/members/@bob").json()
+    reputation = f"{bob['reputation']:,}"
+    expect(status(page)).to_have_text(f"Rated. The reputation is {reputation}.")
+    facts = f"{counted(bob['postCount'], 'post')} · reputation {reputation} · joined "
+    expect(page.locator("#view .facts").first).to_contain_text(facts)
     page.get_by_role("link", name="Posts of bob").click()
     expect(page.get_by_role("heading", name="Posts of bob")).to_be_focused()
     page.go_back()
@@ -460,9 +536,10 @@ def people(page: Page, server: Server) -> None:
     page.get_by_label("Text").fill("Which?")
     page.get_by_text("Add a poll").click()
     page.get_by_label("Question").fill("Clay or glass?")
-    page.get_by_label("Options, one on each line").fill("Clay\nGlass")
+    page.get_by_label("Options, one on each line").fill("Clay\n\nGlass\n")
     page.get_by_role("button", name="Start thread").click()
     posted(page, "Which?")
+    expect(page.get_by_role("group", name="Clay or glass?").locator(".option")).to_have_count(2)
     page.get_by_text("Edit the poll").click()
     page.get_by_label("Question").fill("Clay or steel?")
     page.get_by_role("button", name="Save the poll").click()
@@ -482,9 +559,13 @@ def unread(page: Page, server: Server) -> None:
     expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
     number = json.loads(server.me(server.token).text)["unreadMessages"]
     expect(link).to_have_text(f"Messages ({number})")
+    expect(page.locator("#view .item", has_text="Second").locator(".badge")).to_have_text("unread")
     page.get_by_role("link", name="Second", exact=True).click()
     expect(page.get_by_role("heading", name="Second")).to_be_visible()
     expect(link).to_have_text(f"Messages ({number - 1})")
+    expect(page.locator("#view .facts").first).to_contain_text("from bob, ")
+    page.get_by_text("Answer", exact=True).click()
+    expect(page.get_by_label("Subject")).to_have_value("Re: Second")
 
 
 def erased(page: Page, server: Server) -> None:
@@ -632,6 +713,7 @@ def own_thread(page: Page) -> None:
     expect(status(page)).to_have_text("Saved")
     item = page.locator(".item", has_text="The new one.")
     expect(item).to_be_focused()
+    expect(item.locator("h2")).to_contain_text(" · edited")
     check_page(page, "reader-own-post")
     item.get_by_text("Delete", exact=True).click()
     expect(page.locator("#replies")).to_have_text("1 reply")
@@ -640,12 +722,61 @@ def own_thread(page: Page) -> None:
     expect(item).to_have_count(0)
     expect(page.locator("#replies")).to_have_text("0 replies")
     expect(page.locator(".item")).to_be_focused()
-    shown = {call["operation"] for call in calls(page)}
-    assert shown >= {"createThread", "createPost", "updatePost", "deletePost", "subscribe", "unsubscribe"}, shown
+
+
+def hits(page: Page) -> None:
+    """The pages of a list have links to the first, the previous and the next one. The own profile has no form."""
+    paging = page.locator("#view .paging").get_by_role("link")
+    show(page, "/#/search?q=cup")
+    expect(page.locator("#view .item")).to_have_count(20)
+    expect(paging).to_have_text(["Next page"])
+    paging.click()
+    expect(paging.first).to_have_text("First page")
+    expect(paging.nth(1)).to_have_text("Previous page")
+    paging.nth(1).click()
+    expect(paging).to_have_text(["Next page"])
+    show(page, "/#/members/@alice")
+    expect(page.get_by_role("heading", name="alice")).to_be_visible()
+    expect(page.locator("#view summary")).to_have_count(0)
+    page.locator(".skip").press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+
+
+def refusals(page: Page, server: Server) -> None:
+    """A refusal names its field. A reply is sent while another view is shown, and is kept if its token was revoked."""
+    show(page, "/#/forums/2")
+    page.get_by_text("Start a thread").click()
+    title, text, area = (page.get_by_label(label) for label in ("Title", "Text", "Reply"))
+    title.fill(" ")
+    text.fill("Which one?")
+    page.get_by_role("button", name="Start thread").click()
+    expect(page.get_by_role("alert").filter(has_text=re.compile("^title: "))).to_be_visible()
+    expect(title).to_have_attribute("aria-invalid", "true")
+    expect(text).not_to_have_attribute("aria-invalid", "true")
+    title.fill("")
+    text.fill("")
+    show(page, "/#/threads/16")
+    area.fill("From afar")
+    during(page, "/posts$", page.get_by_role("button", name="Reply").click, lambda: show(page, "/#/"))
+    expect(status(page)).to_have_text("Sent")
+    show(page, "/#/threads/16")
+    expect(area).to_have_value("")
+    area.fill("Kept")
+    page.route("**/posts", lambda route: route.fulfill(status=401, json=REVOKED), times=1)
+    page.get_by_role("button", name="Reply").click()
+    expect(status(page)).to_have_text("The token is no longer valid. What you wrote is kept in this tab.")
+    expect(page.get_by_text("Your reply is kept in this tab. Use a token to go on.")).to_be_visible()
+    assert page.evaluate("sessionStorage.token") is None
+    enter(page, issue(server, "alice"))
+    expect(area).to_have_value("Kept")
+    area.fill("")
 
 
 def guest(page: Page) -> None:
-    """A guest learns how to get the token that a page needs."""
+    """A guest learns how to get the token that a page needs, and whose budget the requests spend."""
+    budget = page.locator("#budget")
+    expect(budget).to_have_text(re.compile(r"^[\d,]+ of [\d,]+ units remain for guests of this network\. What is a unit\?$"))
+    expect(budget.get_by_role("link")).to_have_attribute("href", "/docs#about-rate-limits")
     show(page, "/#/messages")
     alert = page.get_by_role("alert").filter(has_text="This page needs a token of your own.")
     expect(alert.get_by_role("link", name="How to get a token")).to_be_visible()
@@ -659,11 +790,34 @@ def offline(browser: Browser, server: Server) -> None:
     expect(page.get_by_role("heading", name="General")).to_be_focused()
     page.context.set_offline(True)
     page.get_by_role("link", name="Which tea").click()
-    expect(page.get_by_role("alert").filter(has_text="The server cannot be reached.")).to_be_visible()
+    unreachable = "The server cannot be reached. Check the connection, then try again. Try again"
+    expect(page.locator("#view [role=alert]")).to_have_text(unreachable)
+    expect(page.locator("#calls li").first).to_contain_text("no response")
     expect(page.get_by_role("heading", name="General")).to_be_visible()
     page.context.set_offline(False)
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Which tea")).to_be_focused()
+    page.context.close()
+
+
+def failures(browser: Browser, server: Server) -> None:
+    """A view that fails says when to try again, and how the operator finds the cause."""
+    page = browser.new_page(base_url=server.address)
+
+    def fail(code: int, headers: dict[str, str]) -> Callable[[Route], None]:
+        error = {"error": {"code": "failed", "message": "Not now.", "requestId": "9"}}
+        return lambda route: route.fulfill(status=code, headers=headers, json=error)
+
+    cause = ". The operator of the board can find the cause in the log by this number."
+    for code, headers, text, request in [
+        (429, {"retry-after": "7"}, "Not now. Try again in 7 s. A token has a budget of its own.", "Request 9"),
+        (500, {}, "Not now.", f"Request 9{cause}"),
+    ]:
+        page.route("**/api/v1/threads/16", fail(code, headers), times=1)
+        page.goto("about:blank")
+        page.goto("/#/threads/16")
+        expect(page.locator("#view [role=alert]")).to_have_text(text)
+        expect(page.locator("#view small")).to_have_text(request)
     page.context.close()
 
 
