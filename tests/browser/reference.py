@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Callable
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from accessibility import DESKTOP, PHONE, barriers, check_page
 from panel import go
+from reader import held
 from server import Server
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -99,6 +101,15 @@ def requests(page: Page, server: Server) -> None:
     expect(me.locator(".result")).to_contain_text('"username": "alice"')
     expect(me.locator(".result b", has_text='"username"').first).to_be_visible()
     masked_token(page, server)
+    waiting = held(page, "**/me")
+    button = me.locator("[type=submit]")
+    with page.expect_request("**/me") as asked:
+        button.click()
+    assert asked.value.headers["accept"] == "application/json", asked.value.headers
+    expect(button).to_have_text("Sending…")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    waiting.pop().continue_()
+    expect(button).to_have_text("Send request")
     me.get_by_text("Response headers").click()
     expect(me.locator(".result")).to_contain_text("x-ratelimit-remaining: ")
     threads = try_it(page, "listThreads")
@@ -144,6 +155,9 @@ def links(page: Page) -> None:
     expect(section).to_be_in_viewport()
     section.get_by_role("link", name="not_found").click()
     expect(page.locator("#error-not_found")).to_be_in_viewport()
+    # A fragment that cannot be decoded.
+    page.goto("/docs#%")
+    expect(section).to_have_count(1)
 
 
 def on_a_phone(page: Page) -> None:
@@ -169,10 +183,23 @@ def on_a_phone(page: Page) -> None:
 
 
 def offline(browser: Browser, server: Server) -> None:
-    """A request without a connection says what to do."""
+    """A request that is refused for a time, or without a connection, says what to do."""
     page = browser.new_page(base_url=server.address)
     page.goto("/docs")
     form = try_it(page, "listForums")
+
+    def refuse(code: int, wait: str) -> Callable[[Route], None]:
+        return lambda route: route.fulfill(status=code, headers={"retry-after": wait}, body="not JSON")
+
+    for code, wait, text in (
+        (409, "1", "The first request is in progress. Retry after 1 second."),
+        (503, "2", "The board did not run the request. Retry after 2 seconds."),
+        (500, "3", "Retry after 3 seconds."),
+    ):
+        page.route("**/forums", refuse(code, wait), times=1)
+        form.get_by_role("button", name="Send request").click()
+        expect(form.locator(".alert")).to_have_text(text)
+        expect(form.locator(".result pre").last).to_have_text("not JSON")
     page.context.set_offline(True)
     form.get_by_role("button", name="Send request").click()
     expect(form.locator(".alert")).to_contain_text("the server cannot be reached. Check the connection")
