@@ -18,10 +18,16 @@ def run(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == token
-    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
     expect(page.get_by_text("Copied", exact=True)).to_have_count(0)
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    expect(page.get_by_text("Copied", exact=True)).to_have_count(0)
+    refused = "{value: {writeText: () => Promise.reject()}, configurable: true}"
+    page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {refused})")
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_text("Not copied: press Ctrl+C", exact=True)).to_be_visible()
+    assert page.evaluate("getSelection().toString()") == token
     go(page, "/panel/audit")
     instant, utc, shown = times(page)
     assert utc == f"{instant:%Y-%m-%d %H:%M:%S} UTC", utc
