@@ -315,4 +315,59 @@ mod tests {
             assert_eq!([&one, &other].map(is_unchanged), are_known, "{known}");
         }
     }
+
+    #[test]
+    fn the_start_page_has_a_search_a_token_and_the_requests() {
+        let mut frame = PanelSettings::default();
+        frame.board_name = "Tea club".into();
+        let header = frame.page_header("Board");
+        let without_script = concat!(
+            r#"<ul><li><a href="/docs">API reference</a>, with commands to read and write the board</li>"#,
+            r#"<li><a href="/api/v1/forums">List of forums</a>, as the API returns it</li>"#,
+            r#"<li><a href="/panel">Control panel</a>, for administrators</li></ul>"#,
+        );
+        let purpose = concat!(
+            r#"This board is an example of forum-api, which adds a <a href="/docs">REST API</a>, signed webhooks "#,
+            r#"and a <a href="/panel">control panel</a> to a forum that you already run."#,
+        );
+        let parts = [
+            r##"<body><a class="skip" href="#main">Skip to content</a><header>"##,
+            header.as_str(),
+            r#"<div class="bar" id="tools" inert><form id="search" role="search">"#,
+            r#"<label class="visually-hidden" for="q">Search</label>"#,
+            r#"<input id="q" name="q" type="search" dir="auto" placeholder="Search" maxlength="200" required>"#,
+            r#"<button>Search</button></form><form id="access">"#,
+            r#"<label class="visually-hidden" for="token">Token</label>"#,
+            r#"<input id="token" type="password" placeholder="API token" autocomplete="off" required "#,
+            r#"aria-describedby="token-error"><button class="quiet">Use token</button>"#,
+            r#"<p class="error" id="token-error" role="alert"></p></form><p id="who" hidden></p></div></header>"#,
+            r#"<div class="columns"><main id="main" tabindex="-1"><noscript><h1>"#,
+            "Tea club</h1><p>",
+            purpose,
+            "</p><p>Reading the board here needs JavaScript. These pages work without it:</p>",
+            without_script,
+            r#"</noscript><p id="intro">"#,
+            purpose,
+            " Each click here is a request to its API, which the page shows. To write, use an API token: ",
+            r##"<a href="/docs#about-authentication">How to get a token</a>.</p>"##,
+            r#"<p id="status" role="status"></p><div id="view" aria-busy="true"><div class="loading">"#,
+            r#"<p>Loading…</p><div class="late"><p>This takes longer than usual. "#,
+            r#"<a href="/">Load the page again</a>, or use one of these:</p>"#,
+            without_script,
+            r#"</div></div></div></main><aside id="api" hidden aria-labelledby="requests">"#,
+            r#"<h2 id="requests">API requests</h2>"#,
+            r#"<button id="drawer" type="button" aria-expanded="false" aria-controls="calls">API requests</button>"#,
+            r#"<p id="budget"></p><ol id="calls"></ol></aside></div><footer>"#,
+            r#"<a href="/api/v1/openapi.json">OpenAPI document</a> for code generators and other tools"#,
+        ];
+        let tools =
+            r#" · MCP server <a href="/mcp">/mcp</a> for assistants and agents, with a token"#;
+        for (has_mcp, end) in [(true, tools), (false, "")] {
+            let page = home_page(&frame, has_mcp);
+            let html = str::from_utf8(&page.body).unwrap();
+            let (head, body) = html.split_at(html.find("<body>").unwrap());
+            assert_eq!(body, format!("{}{end}</footer></body></html>", parts.concat()));
+            assert!(head.contains("<title>Tea club</title>"), "{head}");
+        }
+    }
 }
