@@ -150,7 +150,28 @@ store_rules! {
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id, &audit_entry()).await?;
         check_eq!(deliveries.count_dead(None).await?, 0, "dead deliveries after removal")?;
-        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retries after removal")
+        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retries after removal")?;
+        fixture.expect_retry(&elsewhere, 9, false).await
+    }
+
+    /// Dead deliveries of one moment are queued again in the order of their events, in any batch, and not after a delivery that
+    /// is leased.
+    async fn dead_deliveries_of_one_moment_keep_the_order_of_their_events(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        let mut dead = Vec::new();
+        for number in [3, 1, 5, 2, 4] {
+            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);
+        }
+        fixture.enqueue(6, &endpoint, 0).await?;
+        fixture.claim_one(0).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        for expected in [2, 2, 1] {
+            check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
+        }
+        for (id, due_at) in dead.iter().zip(9..) {
+            fixture.expect_progress(id, DeliveryProgress::queued(instant(due_at))).await?;
+        }
+        Ok(())
     }
 
     /// A delivery that is dead again can be queued again.
