@@ -74,11 +74,13 @@ store_rules! {
     }
 
     /// A purge removes finished deliveries of one state that were created longer ago than the given time, the oldest first and
-    /// up to its limit.
+    /// up to its limit. Deliveries of a removed endpoint are not counted.
     async fn finished_deliveries_of_one_state_are_purged(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add_endpoint(1).await?;
+        let [endpoint, removed] = fixture.add_endpoints().await?;
         let dead = fixture.finish_all::<4>(&endpoint, DeliveryState::Dead).await?;
         let gone = fixture.finish(5, &endpoint, DeliveryState::Gone, 0).await?;
+        fixture.finish(7, &removed, DeliveryState::Dead, 0).await?;
+        fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let queued = fixture.enqueue(6, &endpoint, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 1, 0] {
