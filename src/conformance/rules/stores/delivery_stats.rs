@@ -12,7 +12,8 @@ const HOUR: i64 = 3_600_000;
 store_rules! {
     mod delivery_stats, __rules_delivery_stats;
 
-    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
+    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state. Those of the
+    /// future count as of this hour.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
         let [first, other, removed] = fixture.add_endpoints().await?;
         let period = Duration::from_secs(24 * 60 * 60);
@@ -28,6 +29,7 @@ store_rules! {
             fixture.finish(number, to, state, queued).await?;
         }
         fixture.enqueue(7, &other, now).await?;
+        fixture.enqueue(8, &other, now + 2 * HOUR).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let mut actual = fixture.webhooks.deliveries.delivery_stats(period, instant(now)).await?;
         actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint_id.clone()));
@@ -37,7 +39,7 @@ store_rules! {
         };
         check_eq!(actual, [
             count(0, &other, DeliveryState::Dead, 1),
-            count(0, &other, DeliveryState::Queued, 1),
+            count(0, &other, DeliveryState::Queued, 2),
             count(1, &first, DeliveryState::Dead, 1),
             count(23, &first, DeliveryState::Delivered, 2),
         ])
@@ -52,22 +54,26 @@ store_rules! {
             (1, &used, DeliveryState::Delivered, 5, Some(200)),
             (2, &used, DeliveryState::Delivered, 6, Some(200)),
             (3, &used, DeliveryState::Dead, 7, None),
-            (4, &used, DeliveryState::Gone, 8, Some(410)),
-            (5, &removed, DeliveryState::Dead, 9, Some(500)),
-            (6, &used, DeliveryState::Withheld, 10, None),
+            (4, &used, DeliveryState::Retrying, 8, Some(503)),
+            (5, &used, DeliveryState::Gone, 9, Some(410)),
+            (6, &removed, DeliveryState::Dead, 10, Some(500)),
+            (7, &used, DeliveryState::Withheld, 11, None),
         ] {
             let id = fixture.enqueue(number, to, queued).await?;
             let attempt = AttemptRecord { started_at: instant(queued + 20), status, ..attempt_record(1) };
             let log = (state != DeliveryState::Withheld).then_some(&attempt);
             let claimed = fixture.claim_one(queued).await?;
             fixture.settle_attempt(&claimed, progress(state, 1, None), log, queued).await?;
-            if state == DeliveryState::Gone {
-                last = Some(LastDelivery { id, state, attempted_at: instant(queued + 20), status });
+            if let Some(attempt) = log.filter(|_| to.id == used.id) {
+                last = Some(LastDelivery { id, state, attempted_at: attempt.started_at, status });
+                let stats = fixture.webhooks.deliveries.endpoint_stats(Duration::ZERO, instant(queued)).await?;
+                let found = stats.into_iter().find(|stats| stats.endpoint_id == used.id);
+                check_eq!(found.and_then(|stats| stats.last), last, "the latest delivery after {number}")?;
             }
         }
-        fixture.enqueue(7, &used, 11).await?;
+        fixture.enqueue(8, &used, 12).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
-        for (since, delivered, failed) in [(5, 1, 2), (11, 0, 0)] {
+        for (since, delivered, failed) in [(5, 1, 3), (12, 0, 0)] {
             let mut actual = fixture.webhooks.deliveries.endpoint_stats(Duration::from_millis(7), instant(since + 7)).await?;
             actual.sort_by_key(|stats| stats.endpoint_id.clone());
             let stats = |endpoint: &Endpoint, delivered, failed, last| {
