@@ -70,6 +70,11 @@ store_rules! {
         lease(fixture, 5, &endpoint, TOLERANCE + 1).await?;
         fixture.expect_nothing_due(0).await?;
         fixture.expect_queue_stats(0, 3, Some(0)).await?;
+        let endpoints = &fixture.webhooks.endpoints;
+        let disabled = Endpoint { enabled: false, ..endpoint };
+        endpoints.update(&disabled, &audit_entry()).await?;
+        fixture.expect_queue_stats(0, 0, None).await?;
+        endpoints.update(&Endpoint { enabled: true, version: 2, ..disabled }, &audit_entry()).await?;
         check_eq!(deliveries.correct_times(instant(0)).await?, 4)?;
         check_eq!(deliveries.correct_times(instant(0)).await?, 0)?;
         let due = fixture.claim(&claim_request(9), 0).await?.deliveries;
@@ -110,7 +115,7 @@ store_rules! {
     }
 
     /// A registration in the future is set to a minute before the correction, or before the earliest event that waits for its
-    /// fan-out.
+    /// fan-out. The start of the endpoint's failures stays.
     async fn registrations_of_a_clock_that_was_ahead_are_corrected(fixture: &StoreFixture) -> TestResult {
         const MINUTE: i64 = 60_000;
         let endpoints = &fixture.webhooks.endpoints;
@@ -129,8 +134,13 @@ store_rules! {
         check_eq!(created_at(ahead).await?, Some(instant(9 - MINUTE)))?;
         fixture.webhooks.outbox.insert(&event(3)?).await?;
         let ahead = add(3, HOUR).await?;
+        fixture.enqueue(1, &endpoint(3)?, 5).await?;
+        let claimed = fixture.claim_one(5).await?;
+        let dead = progress(DeliveryState::Dead, 6, None);
+        check!(fixture.settle_attempt(&claimed, dead, Some(&attempt_record(6)), 5).await?)?;
         check_eq!(deliveries.correct_times(instant(9)).await?, 1)?;
-        check_eq!(created_at(ahead).await?, Some(instant(3 - MINUTE)))
+        check_eq!(created_at(ahead).await?, Some(instant(3 - MINUTE)))?;
+        check_eq!(failing_since(fixture, &endpoint(3)?).await?, Some(instant(5)))
     }
 
     /// The retention of a dead delivery that was created in the future begins with the correction.
@@ -147,21 +157,25 @@ store_rules! {
         check_eq!((purge(0).await?, purge(1).await?, purge(60_001).await?), (0, 1, 1))
     }
 
-    /// A delivery that waits for its next attempt is counted with its due time, until its endpoint is removed.
-    async fn queue_stats_include_retries(fixture: &StoreFixture) -> TestResult {
+    /// Deliveries that wait for their next attempt are counted with their latest due time, and dead ones are counted, until their
+    /// endpoint is removed.
+    async fn queue_stats_include_retries_and_dead_deliveries(fixture: &StoreFixture) -> TestResult {
         let [endpoint, _] = fixture.add_endpoints().await?;
-        fixture.enqueue(1, &endpoint, 0).await?;
-        fixture.enqueue(2, &endpoint, 0).await?;
-        let claimed = fixture.claim_one(0).await?;
-        let retrying = progress(DeliveryState::Retrying, 1, Some(30_000));
-        fixture.settle_attempt(&claimed, retrying, Some(&attempt_record(1)), 0).await?;
-        let deliveries = &fixture.webhooks.deliveries;
-        let stats = deliveries.queue_stats(instant(0)).await?;
-        let retries = (stats.retrying, stats.latest_retry_at);
-        check_eq!(retries, (1, Some(instant(30_000))))?;
+        fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
+        for (number, due_at) in [(2, 30_000), (3, 20_000)] {
+            fixture.enqueue(number, &endpoint, 0).await?;
+            let claimed = fixture.claim_one(0).await?;
+            let retrying = progress(DeliveryState::Retrying, 1, Some(due_at));
+            fixture.settle_attempt(&claimed, retrying, Some(&attempt_record(1)), 0).await?;
+        }
+        fixture.enqueue(4, &endpoint, 0).await?;
+        let counts = async || {
+            let stats = fixture.webhooks.deliveries.queue_stats(instant(0)).await?;
+            TestResult::Ok((stats.retrying, stats.latest_retry_at, stats.dead))
+        };
+        check_eq!(counts().await?, (2, Some(instant(30_000)), 1))?;
         fixture.webhooks.endpoints.remove(&endpoint.id, &audit_entry()).await?;
-        let stats_of_none = deliveries.queue_stats(instant(0)).await?;
-        check_eq!((stats_of_none.retrying, stats_of_none.latest_retry_at), (0, None))
+        check_eq!(counts().await?, (0, None, 0))
     }
 
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
