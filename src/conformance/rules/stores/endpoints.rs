@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::UserId;
+use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
+    AttemptRecord, DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
 };
 
 store_rules! {
@@ -152,6 +153,27 @@ store_rules! {
             check_eq!(find(fixture, &endpoint).await?, Some(Endpoint { failing_since, is_slow, ..endpoint.clone() }))?;
         }
         check_eq!(find(fixture, &other).await?, Some(other))
+    }
+
+    /// A success ends a failure although another failure is recorded before it in the same call.
+    async fn a_success_ends_a_failure_of_the_same_call(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        attempt(fixture, 1, &endpoint, DeliveryState::Dead, 1, 5).await?;
+        for number in [2, 3] {
+            fixture.enqueue(number, &endpoint, 6).await?;
+        }
+        let [first, second] = &exactly(fixture.claim(&claim_request(2), 6).await?.deliveries)?;
+        let settlement = |claimed: &ClaimedDelivery, state, duration_ms| {
+            let record = AttemptRecord { duration_ms, ..attempt_record(1) };
+            Settlement::new(claimed, progress(state, 1, None), Some(record), instant(6))
+        };
+        let both = [
+            settlement(first, DeliveryState::Dead, 1),
+            settlement(second, DeliveryState::Delivered, 1001),
+        ];
+        check_eq!(fixture.settle_all(&both, 6).await?.len(), 2)?;
+        let slow = Endpoint { is_slow: true, ..endpoint };
+        check_eq!(find(fixture, &slow).await?, Some(slow))
     }
 
     /// Only an enabled endpoint that has been failing for the given time or longer is disabled. Enabling the endpoint resets its
