@@ -78,10 +78,13 @@ store_rules! {
         Ok(())
     }
 
-    /// A request without an outcome is in progress during its lease and has an unknown outcome afterwards.
+    /// A request without an outcome is in progress during its lease, and has an unknown outcome afterwards, or if it began a lease
+    /// ahead of the clock.
     async fn a_request_without_an_outcome_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
         fixture.reserve(&request()?, 0).await?;
         for (now, expected) in [
+            (-LEASE, BeginOutcome::OutcomeUnknown),
+            (1 - LEASE, BeginOutcome::InProgress),
             (0, BeginOutcome::InProgress),
             (LEASE - 1, BeginOutcome::InProgress),
             (LEASE, BeginOutcome::OutcomeUnknown),
