@@ -3,10 +3,12 @@
 use std::slice;
 use std::time::Duration;
 
-use forum_api::model::{Timestamp, UserId};
+use forum_api::model::{EventId, Timestamp, UserId};
 use forum_api::store::sqlite::Database;
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::{ErasedMember, FeedPosition, QueueStats, Settlement, Stores, WebhookStores};
+use forum_api::store::{
+    ErasedMember, FeedPosition, IdempotencyStore, QueueStats, Settlement, Stores, WebhookStores,
+};
 use forum_api::test_util::{attempt_record, audit_entry};
 use forum_api::webhook::DeliveryState;
 use forum_test_support::postgres::run_with_postgres;
@@ -17,6 +19,7 @@ use crate::fixture::{
     LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, file, hold_write,
     keyed_request, path, queue, temp_database,
 };
+use crate::postgres::{stores, tables};
 use crate::sql_fixture::Sql;
 
 macro_rules! on_both {
@@ -70,6 +73,9 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     let reason = r#"table="events" id="evt_a" reason="column topic: expected a topic, for example post.created""#;
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
     assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
+    // An event that stays in the feed without a fan-out would keep all later ones.
+    let quarantined = EventId::parse("evt_a").unwrap();
+    assert_eq!(sql.webhooks().feed().find(&quarantined, at(0)).await.unwrap(), None);
     let quarantine = outbox.quarantined(2).await.unwrap();
     let latest: Vec<_> = quarantine.latest.iter().map(|one| (&*one.id, &*one.reason)).collect();
     let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -, other than -";
@@ -386,19 +392,35 @@ async fn an_empty_claim_does_not_write() {
     assert_eq!((batch.deliveries, batch.next_due_at), (vec![], Some(at(0))));
 }
 
-#[tokio::test]
-async fn expired_keys_are_deleted() {
-    let (directory, database) = temp_database();
-    let keys = Stores::in_sqlite(&database).idempotency;
+const COUNT_KEYS: &str = "SELECT count(*) FROM forum_api_idempotency_keys";
+
+/// Reserves 20 keys, and 3 others when these have expired.
+async fn reserve_keys_on_two_days(keys: &dyn IdempotencyStore) {
     for number in 0..23 {
         let now = if number < 20 { 0 } else { 86_400_000 };
         let request = keyed_request(&number.to_string());
         keys.begin(&request, at(now)).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn expired_keys_are_deleted() {
+    let (directory, database) = temp_database();
+    reserve_keys_on_two_days(&*Stores::in_sqlite(&database).idempotency).await;
     let connection = Connection::open(path(&directory)).unwrap();
-    let count = "SELECT count(*) FROM forum_api_idempotency_keys";
-    let rows: u32 = connection.query_row(count, [], |row| row.get(0)).unwrap();
+    let rows: u32 = connection.query_row(COUNT_KEYS, [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 3);
+}
+
+#[test]
+fn expired_keys_are_deleted_from_postgres() {
+    run_with_postgres(async {
+        let pool = tables().await;
+        reserve_keys_on_two_days(&*stores(&pool).idempotency).await;
+        let client = pool.get().await.unwrap();
+        let rows: i64 = client.query_one(COUNT_KEYS, &[]).await.unwrap().get(0);
+        assert_eq!(rows, 3);
+    });
 }
 
 /// A second run of the request could repeat the effect of the first one.
