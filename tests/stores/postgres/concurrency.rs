@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId, UserId};
 use forum_api::store::postgres::tokio_postgres_0_7::migrate;
-use forum_api::store::{ClaimBatch, FanOut, FeedPosition, Settlement, WebhookStores};
+use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, FeedPosition, Settlement, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
@@ -322,33 +322,70 @@ async fn a_claim_skips_locked_deliveries() {
     assert_eq!(next_due_at, Some(at(0)), "locked deliveries are due");
 }
 
-/// The sweep neither waits for a delivery that another transaction queues again nor removes it.
+/// Locked deliveries are not replaced by those of an endpoint that is slow or failing, which would exceed their limit.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sweep_skips_locked_deliveries() {
-    let pool = tables().await;
-    let webhooks = webhooks(&pool);
-    let endpoints = [endpoint(1)];
-    add(&webhooks, &endpoints).await;
-    queue(&webhooks, (0..3).map(event), &endpoints).await;
-    let claimed = claim_all(&webhooks, at(0)).await.deliveries;
-    let settle = |one| Settlement::new(one, ended(DeliveryState::Delivered), None, at(0));
-    let settlements: Vec<_> = claimed.iter().map(settle).collect();
-    let settled = webhooks.deliveries().settle(&settlements, at(0)).await;
-    assert_eq!(settled.unwrap().len(), 3);
-    let id = &claimed[0].delivery.id;
-    let mut other = pool.get().await.unwrap();
-    let transaction = other.transaction().await.unwrap();
-    let retry = "
-        UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = 0, ended_at = NULL
-        WHERE id = $1";
-    assert_eq!(transaction.execute(retry, &[&id.to_string()]).await.unwrap(), 1);
+async fn a_claim_replaces_no_locked_delivery_by_one_of_an_impaired_endpoint() {
+    for impaired in ["is_slow = TRUE", "failing_since = 0"] {
+        let pool = tables().await;
+        let webhooks = webhooks(&pool);
+        let endpoints = [1, 2].map(endpoint);
+        add(&webhooks, &endpoints).await;
+        queue(&webhooks, (0..20).map(event), &endpoints).await;
+        let mut other = pool.get().await.unwrap();
+        let update = format!("UPDATE forum_api_endpoints SET {impaired} WHERE id = 'whe_2'");
+        other.batch_execute(&update).await.unwrap();
+        let transaction = other.transaction().await.unwrap();
+        let lock = "
+            SELECT FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
+            FOR UPDATE";
+        transaction.execute(lock, &[]).await.unwrap();
+        let request = ClaimRequest { max_impaired: 1, ..claim(12, 6) };
+        let batch = webhooks.deliveries().claim(&request, at(0)).await.unwrap();
+        let count = |number| {
+            let here = batch.deliveries.iter();
+            here.filter(|one| one.endpoint.id == endpoint(number).id).count()
+        };
+        assert_eq!([1, 2].map(count), [2, 1], "{impaired}");
+    }
+}
 
-    let sweep = webhooks.deliveries().sweep(Duration::ZERO, at(1), 9);
-    let swept =
-        tokio::time::timeout(TEST_TIMEOUT, sweep).await.expect("a sweep that does not wait");
-    assert_eq!(swept.unwrap(), 2);
-    transaction.commit().await.unwrap();
-    assert!(webhooks.find_delivery(id).await.unwrap().is_some());
+/// A removal neither waits for a delivery that another transaction queues again nor removes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_and_a_purge_skip_locked_deliveries() {
+    for is_purge in [false, true] {
+        let pool = tables().await;
+        let webhooks = webhooks(&pool);
+        let endpoints = [endpoint(1)];
+        add(&webhooks, &endpoints).await;
+        queue(&webhooks, (0..3).map(event), &endpoints).await;
+        let claimed = claim_all(&webhooks, at(0)).await.deliveries;
+        let delivered = DeliveryState::Delivered;
+        let settle = |one| Settlement::new(one, ended(delivered), None, at(0));
+        let settlements: Vec<_> = claimed.iter().map(settle).collect();
+        let deliveries = webhooks.deliveries();
+        let settled = deliveries.settle(&settlements, at(0)).await;
+        assert_eq!(settled.unwrap().len(), 3);
+        let id = &claimed[0].delivery.id;
+        let mut other = pool.get().await.unwrap();
+        let transaction = other.transaction().await.unwrap();
+        let retry = "
+            UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = 0, ended_at = NULL
+            WHERE id = $1";
+        assert_eq!(transaction.execute(retry, &[&id.to_string()]).await.unwrap(), 1);
+
+        let audit = audit_entry();
+        let remove = async {
+            if is_purge {
+                deliveries.purge(delivered, Duration::ZERO, at(1), 9, &audit).await
+            } else {
+                deliveries.sweep(Duration::ZERO, at(1), 9).await
+            }
+        };
+        let removed = tokio::time::timeout(TEST_TIMEOUT, remove).await;
+        assert_eq!(removed.expect("a removal that does not wait").unwrap(), 2);
+        transaction.commit().await.unwrap();
+        assert!(webhooks.find_delivery(id).await.unwrap().is_some());
+    }
 }
 
 const ROUNDS: u64 = 25;
@@ -459,24 +496,35 @@ async fn named_pool() -> (Pool, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_delivery_is_queued_for_an_endpoint_that_is_being_removed() {
-    let (pool, name) = named_pool().await;
-    let webhooks = webhooks(&pool);
-    add(&webhooks, &[endpoint(1)]).await;
-    let mut other = pool.get().await.unwrap();
-    let transaction = other.transaction().await.unwrap();
-    let remove = "DELETE FROM forum_api_endpoints WHERE id = 'whe_1'";
-    assert_eq!(transaction.execute(remove, &[]).await.unwrap(), 1);
-    let deliveries = webhooks.deliveries().clone();
-    let enqueuing =
-        tokio::spawn(async move { deliveries.enqueue(&event(0), &endpoint(1).id, at(0)).await });
-    while waiting(&pool, &name).await == 0 {
-        assert!(!enqueuing.is_finished(), "the removal is not awaited");
-        tokio::task::yield_now().await;
+    for is_fan_out in [false, true] {
+        let (pool, name) = named_pool().await;
+        let webhooks = webhooks(&pool);
+        add(&webhooks, &[endpoint(1)]).await;
+        webhooks.insert_event(&event(1)).await.unwrap();
+        let mut other = pool.get().await.unwrap();
+        let transaction = other.transaction().await.unwrap();
+        let remove = "DELETE FROM forum_api_endpoints WHERE id = 'whe_1'";
+        assert_eq!(transaction.execute(remove, &[]).await.unwrap(), 1);
+        let stores = webhooks.clone();
+        let queuing = tokio::spawn(async move {
+            if is_fan_out {
+                let recipients = [fan_out(&event(1).id, &[endpoint(1)])];
+                stores.outbox().fan_out(&recipients, at(0)).await.unwrap();
+            } else {
+                let id = endpoint(1).id;
+                let queued = stores.deliveries().enqueue(&event(0), &id, at(0)).await;
+                assert_eq!(queued.unwrap(), None);
+            }
+        });
+        while waiting(&pool, &name).await == 0 {
+            assert!(!queuing.is_finished(), "the removal is not awaited");
+            tokio::task::yield_now().await;
+        }
+        transaction.commit().await.unwrap();
+        queuing.await.unwrap();
+        add(&webhooks, &[endpoint(1)]).await;
+        assert_eq!(claim_all(&webhooks, at(0)).await.deliveries, []);
     }
-    transaction.commit().await.unwrap();
-    assert_eq!(enqueuing.await.unwrap().unwrap(), None);
-    add(&webhooks, &[endpoint(1)]).await;
-    assert_eq!(claim_all(&webhooks, at(0)).await.deliveries, []);
 }
 
 /// Statements that lock in different orders would deadlock.
