@@ -57,6 +57,18 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert_eq!(deliveries.queue_stats(behind).await.unwrap().depth, 1);
 }
 
+/// The id of a lease that a crash loses is not used again.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_a_lease_is_at_least_the_time_in_microseconds() {
+    let webhooks = WebhookStores::in_postgres(&tables().await);
+    add(&webhooks, &[endpoint(1)]).await;
+    queue(&webhooks, [event(1)], &[endpoint(1)]).await;
+    let before = SystemClock.now();
+    let claimed = claim_all(&webhooks, before).await.deliveries;
+    let id = claimed[0].lease_id;
+    assert!(id >= before.as_millis() * 1000, "{id}");
+}
+
 /// A worker whose clock is a year ahead or behind removes no deliveries or events within their retention, and computes the
 /// same ages as other workers.
 #[tokio::test(flavor = "multi_thread")]
