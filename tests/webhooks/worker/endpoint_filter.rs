@@ -7,6 +7,7 @@ use forum_api::host::RequestInfo;
 use forum_api::model::{MessageId, UserId};
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
 use forum_api::webhook::{Endpoint, Event, EventMeta, Topic};
+use forum_test_support::thread_log;
 use serde_json::json;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
@@ -193,7 +194,11 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
         fixture.start();
         assert_eq!(fixture.progress(), (Retrying, 1));
         change(&fixture, endpoint);
+        thread_log::record();
         fixture.advance(HOUR);
+        let end = "attempt=2 state=\"withheld\" reason=\"the owner may not receive the event\"";
+        let log = thread_log::take();
+        assert!(log.lines().any(|line| line.contains("  INFO ") && line.ends_with(end)), "{log}");
         assert_eq!(fixture.progress(), (Withheld, 1));
         let attempts = fixture.only_delivery().1.len();
         assert_eq!((fixture.sent().len(), attempts), (1, 1));

@@ -8,6 +8,7 @@ use forum_api::model::EventId;
 use forum_api::store::PendingEventStore;
 use forum_api::webhook::DeliveryState::Delivered;
 use forum_api::webhook::{Event, Topic};
+use forum_test_support::thread_log;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 
@@ -72,12 +73,21 @@ fn pending_events_are_delivered_at_a_wake_and_when_the_worker_polls() {
     assert_eq!((fixture.count(Delivered), board.count()), (61, 0));
 }
 
+/// Returns the lines about failures of the relay, each from the name of the loop on.
+fn failures(log: &str) -> Vec<&str> {
+    let line = "ERROR forum_api::worker::context: webhook worker iteration failed; retrying ";
+    log.lines().filter_map(|found| Some(found.split_once(line)?.1)).collect()
+}
+
 #[test]
 fn an_event_that_cannot_be_removed_is_delivered_once() {
     let (fixture, board) = fixture();
     board.fail_removals(true);
     board.insert(post(&fixture));
+    thread_log::record();
     let handle = fixture.start();
+    let failure = "poll_loop=\"relay\" error=the disk is full consecutive_failures=1";
+    assert_eq!(failures(&thread_log::take()), [failure]);
     assert_eq!(handle.health().last_poll_at, None);
     fixture.advance(seconds(60));
     assert!(handle.health().consecutive_failures > 2);
@@ -98,7 +108,12 @@ fn an_event_that_the_outbox_rejects_delays_no_other_event() {
     });
     board.insert(rejected.clone());
     board.insert(post(&fixture));
+    thread_log::record();
     let handle = fixture.start();
+    // A notification reads the event again.
+    (0..9).for_each(|_| fixture.wake(&handle));
+    let failure = "poll_loop=\"relay\" error=the event evt_0 was not copied to the outbox: the body is malformed consecutive_failures=1";
+    assert_eq!(failures(&thread_log::take()), [failure], "not for each notification");
     assert_eq!(fixture.count(Delivered), 1);
     assert_eq!(*board.0.lock().unwrap(), [rejected]);
     assert!(handle.health().consecutive_failures > 0);
