@@ -83,13 +83,13 @@ fn recording_a_result_is_retried_after_panics() {
 /// The attempt is repeated after a delay of 5 s. A step takes at most 15 s, and a lease ends after 60 s.
 #[test]
 fn an_attempt_whose_start_is_not_recorded_is_repeated_before_its_lease_ends() {
-    let failures: [fn() -> Intervention; 4] = [
-        || Intervention::Fail,
-        || Intervention::Panic,
-        || Intervention::LoseResult,
-        || Intervention::Hang,
+    let failures: [(fn() -> Intervention, u64); 4] = [
+        (|| Intervention::Fail, 5),
+        (|| Intervention::Panic, 5),
+        (|| Intervention::LoseResult, 5),
+        (|| Intervention::Hang, 15 + 5),
     ];
-    for failure in failures {
+    for (failure, delay) in failures {
         let fixture = WorkerFixture::with_replies([Status(204)]);
         let has_failed = AtomicBool::new(false);
         fixture.calls.on_call(move |method, _| {
@@ -99,12 +99,28 @@ fn an_attempt_whose_start_is_not_recorded_is_repeated_before_its_lease_ends() {
                 Intervention::Proceed
             }
         });
+        let sent_at = fixture.now().saturating_add(seconds(delay));
         fixture.start();
         assert_eq!(fixture.progress(), (Queued, 0));
         assert!(fixture.sent().is_empty());
         fixture.advance(seconds(30));
         assert_eq!(fixture.progress(), (Delivered, 1));
-        assert_eq!(fixture.sent().len(), 1);
+        assert_eq!(fixture.transport.send_times("a"), [sent_at]);
+    }
+}
+
+#[test]
+fn a_removal_that_fails_does_not_prevent_the_others() {
+    let removals = ["deliveries.sweep", "deliveries.purge", "feed.sweep"];
+    for failing in removals {
+        let mut fixture = WorkerFixture::with_hourly_poll();
+        fixture.settings.dead_retention = Some(seconds(60));
+        fixture.calls.on_call(move |method, _| {
+            if method == failing { Intervention::Fail } else { Intervention::Proceed }
+        });
+        fixture.start();
+        let counts = fixture.take_counts();
+        assert_eq!(removals.map(|method| counts.get(method)), [Some(&1); 3], "{failing}");
     }
 }
 

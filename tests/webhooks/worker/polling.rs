@@ -76,6 +76,33 @@ fn a_delivery_takes_seven_store_calls() {
     assert_eq!(fixture.take_counts(), BTreeMap::from(expected));
 }
 
+/// The transactions of other writers wait for a step.
+#[test]
+fn the_deliveries_of_many_events_are_queued_in_steps() {
+    let fixture = WorkerFixture::new();
+    for name in ["a", "b", "c"] {
+        fixture.add(name);
+    }
+    (0..100).for_each(|_| drop(fixture.insert_post_event()));
+    fixture.start();
+    assert_eq!(fixture.deliveries().len(), 300);
+    assert_eq!(fixture.take_counts()["outbox.fan_out"], 3, "34 events in one call");
+}
+
+#[test]
+fn times_are_corrected_every_10_s_and_the_queue_is_measured_every_5_s() {
+    for (poll_interval, corrections, measurements) in [(1, 6, 12), (20, 3, 3)] {
+        let mut fixture = WorkerFixture::new();
+        fixture.settings.poll_interval = seconds(poll_interval);
+        fixture.start();
+        fixture.calls.take_counts();
+        fixture.advance(seconds(60));
+        let counts = fixture.calls.take_counts();
+        let calls = (counts["deliveries.correct_times"], counts["deliveries.queue_stats"]);
+        assert_eq!(calls, (corrections, measurements), "every {poll_interval} s");
+    }
+}
+
 #[test]
 fn due_deliveries_that_cannot_be_claimed_cause_no_busy_loop() {
     let fixture = WorkerFixture::new();
