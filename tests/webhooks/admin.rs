@@ -8,7 +8,7 @@ use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
-use forum_api::store::{AuditFilter, DeliveryFilter, Settlement, WebhookStores};
+use forum_api::store::{AuditFilter, AuditRecord, DeliveryFilter, Settlement, WebhookStores};
 use forum_api::test_util::{
     Intervention, StoreInterceptor, attempt_record, claim_request, stores_in_memory,
 };
@@ -18,7 +18,7 @@ use forum_api::webhook_admin::{
 };
 use tokio::sync::Barrier;
 
-use crate::sample::{after, secret};
+use crate::sample::{after, endpoint, secret};
 use crate::secret::cipher;
 use crate::wire::FakeResolver;
 
@@ -136,6 +136,9 @@ async fn a_change_keeps_omitted_values() {
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     let before = find(&webhooks, &id).await;
+    let mut added = endpoint("A");
+    added.id = id.clone();
+    assert_eq!(before, added);
     let changes = EndpointUpdate {
         url: Some("https://other.example/".into()),
         owner: Some(UserId::from(2)),
@@ -174,16 +177,27 @@ async fn an_operation_without_effect_writes_nothing() {
     }
     let all = AuditFilter { limit: 100, ..AuditFilter::default() };
     let entries = stores.audit.list(&all).await.unwrap();
+    assert!(entries.iter().all(|record| record.count == 1 && record.entry.actor == BY));
     // The order of entries with the same time is arbitrary.
-    let mut actions: Vec<_> = entries.iter().map(|record| &record.entry.action).collect();
-    actions.sort();
+    let mut written: Vec<_> = entries
+        .into_iter()
+        .map(|AuditRecord { entry, .. }| (entry.action, entry.target, entry.details))
+        .collect();
+    written.sort();
+    let endpoint = id.to_string();
+    let key = cipher(&[8; 16]).key_id().to_string();
     let expected = [
-        &AuditAction::ENDPOINT_ADDED,
-        &AuditAction::ENDPOINT_DISABLED,
-        &AuditAction::ENDPOINT_UPDATED,
-        &AuditAction::KEY_REPLACED,
-    ];
-    assert_eq!(actions, expected);
+        (
+            AuditAction::ENDPOINT_ADDED,
+            &endpoint,
+            "owner #1; topics *; url https://receiver.example/hook",
+        ),
+        (AuditAction::ENDPOINT_DISABLED, &endpoint, ""),
+        (AuditAction::ENDPOINT_UPDATED, &endpoint, "topics post.created"),
+        (AuditAction::KEY_REPLACED, &key, "endpoints 1"),
+    ]
+    .map(|(action, target, details)| (action, target.clone(), details.to_owned()));
+    assert_eq!(written, expected);
 }
 
 #[tokio::test]
