@@ -147,7 +147,7 @@ impl Transport for FakeTransport {
         Ok(ReceiverResponse {
             status,
             headers: format!("server: \0{}\n", "x".repeat(3000)),
-            excerpt: format!("\0{}", "ü".repeat(2500)),
+            excerpt: format!("\0\t\n\r{}", "ü".repeat(2500)),
         })
     }
 }
