@@ -1,11 +1,11 @@
 //! Signatures and their verification (`docs/protocol.md`, sections 13.6, 13.7 and 13.17).
 
-use forum_api::model::Timestamp;
+use forum_api::model::{DeliveryId, Timestamp};
 use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};
 use forum_api::{ApiSettings, Environment, openapi_document};
 use http::HeaderValue;
 
-use crate::sample::{START, after, secret, signed};
+use crate::sample::{START, after, endpoint, event, secret, signed};
 
 /// The stored body of the event.
 const STORED: &str = r#"{"topic":"thread.created","id":1}"#;
@@ -45,6 +45,17 @@ fn a_signed_request_has_six_headers_and_is_verified() {
     assert_eq!(verified.topic, Topic::THREAD_CREATED);
     assert_eq!(verified.delivery_id.to_string(), "dlv_1");
     assert_eq!(verified.body, BODY.as_bytes());
+}
+
+#[test]
+fn a_body_that_is_not_an_object_with_fields_is_not_signed() {
+    for body in ["", "{}", "[]", "text"] {
+        let id = DeliveryId::parse("dlv_1").unwrap();
+        let signed = SignedRequest::sign(&endpoint("A"), &id, &event(body), &secret("A"), after(0));
+        let expected =
+            "not sent: the request could not be signed: the body of the event is not a JSON object";
+        assert_eq!(signed.unwrap_err().to_string(), expected, "{body}");
+    }
 }
 
 /// Signatures that Python's `hmac` computed, with keys shorter than, equal to and longer than a block of the hash, and with
