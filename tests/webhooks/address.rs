@@ -9,6 +9,7 @@ use forum_api::webhook::{
     Transport as _, TransportError, classify_address,
 };
 use proptest::prelude::*;
+use tokio::time::Instant;
 
 use crate::address_table::{FORBIDDEN, INVALID, NOTATIONS, PRIVATE, PUBLIC, VALID};
 use crate::wire::{
@@ -182,6 +183,15 @@ async fn a_name_that_does_not_resolve_yet_is_accepted() {
     let url = sender.register("https://receiver.test/", &names).await;
     let addresses = url.unwrap().resolve(&*names).await.unwrap();
     assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_does_not_resolve_within_5_s_is_accepted() {
+    let names = FakeResolver::hanging();
+    let sender = Sender::new(AllowedAddresses::Public);
+    let began = Instant::now();
+    sender.register("https://receiver.test/", &names).await.unwrap();
+    assert_eq!(began.elapsed().as_secs(), 5);
 }
 
 /// Registers `receiver.test` and sends to it twice, with three name resolutions.
