@@ -368,3 +368,24 @@ impl EventFeed {
         Ok(first.filter(|first| *first <= found.position).map(|_| found))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, describe};
+
+    #[test]
+    fn a_retention_is_described_in_its_largest_whole_unit() {
+        for (seconds, expected) in [
+            (0, "0 hours"),
+            (1, "1 second"),
+            (59, "59 seconds"),
+            (60, "1 minute"),
+            (90, "90 seconds"),
+            (5_400, "90 minutes"),
+            (3_600, "1 hour"),
+            (86_400, "24 hours"),
+        ] {
+            assert_eq!(describe(Duration::from_secs(seconds)), expected);
+        }
+    }
+}
