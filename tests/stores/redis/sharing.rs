@@ -86,6 +86,7 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
         ("token:0000000000000007", RateLimitKey::Token(lookup(7))),
         ("prefix:20010db8000000000000000000000000", RateLimitKey::Prefix(0x2001_0db8 << 96)),
         ("no_address", GUESTS),
+        ("attempts:00000000000000000000000000000abc", RateLimitKey::PasswordAttempts(0xabc)),
     ];
     for (_, key) in &names {
         charge(&node, *key, 0).await;

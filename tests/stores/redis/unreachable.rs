@@ -54,15 +54,25 @@ async fn a_check_notices_a_loss_without_a_charge() {
     assert!(!node.check().await, "a Redis that rejects writes");
 }
 
+/// Begin of the lines about a connection that was lost.
+const LOST: &str = "ERROR forum_api::store::redis::connection: Redis unreachable; ";
+
 #[tokio::test]
-async fn the_log_has_the_cause_of_a_refused_reconnection() {
+async fn the_log_has_the_cause_of_a_refused_reconnection_and_the_recovery() {
     thread_log::record();
     let server = RedisServer::new();
     let node = server.store().await;
     server.command(&["config", "set", "requirepass", "another"]);
     server.command(&["-a", "another", "client", "kill", "type", "normal"]);
     assert!(!node.check().await);
+    let lost = format!("{LOST}rate limits are local until it recovers error=");
+    assert_eq!(thread_log::text().matches(&lost).count(), 1);
     until(|| thread_log::text().contains("Redis is still unreachable error=NOAUTH")).await;
+    server.command(&["-a", "another", "config", "set", "requirepass", ""]);
+    until(|| !node.is_unreachable()).await;
+    let recovered =
+        "  INFO forum_api::store::redis::connection: Redis recovered; rate limits are shared\n";
+    until(|| thread_log::text().contains(recovered)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +130,10 @@ async fn a_setting_makes_charges_fail() {
     let mut settings = RedisSettings::default();
     settings.fallback = RedisFallback::Refuse;
     settings.timeout = Duration::from_secs(5);
+    thread_log::record();
     let node = server.store_with(settings).await;
+    let lost = format!("{LOST}requests are refused until it recovers error=");
+    assert_eq!(thread_log::take().matches(&lost).count(), 1);
     let charge = || node.charge(&GUESTS, 1, BUDGET, SystemClock.now());
     let error = charge().await.unwrap_err();
     assert_eq!(error.to_string(), "Redis is unreachable");
