@@ -58,7 +58,8 @@ fn each_attempt_has_a_span_with_its_result() {
 /// Makes an attempt or an iteration of a loop fail.
 type Prepare = fn(&mut WorkerFixture);
 
-/// What fails, the time until then, and the warnings and errors in alphabetical order, without those of dead deliveries.
+/// Preparations, the time after which the log is read, and its warnings and errors in alphabetical order, without those of dead
+/// deliveries.
 const PROBLEMS: &[(Prepare, Duration, &[&str])] = &[
     (
         |fixture| fixture.fail(|_, _| true),
