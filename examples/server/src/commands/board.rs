@@ -274,7 +274,7 @@ pub enum PostCommand {
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     /// Post id; the id of a first post deletes the whole thread
-    #[arg(value_parser = id, required_unless_present = "by", conflicts_with = "by")]
+    #[arg(value_parser = id, required_unless_present = "by", conflicts_with_all = ["by", "since"])]
     id: Option<i64>,
     /// Delete all posts of this member, and the threads that the member started
     #[arg(long, value_name = "NAME")]
@@ -312,7 +312,7 @@ impl DeleteArgs {
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// Post id; the id of a first post restores the whole thread
-    #[arg(value_parser = id, required_unless_present = "by", conflicts_with = "by")]
+    #[arg(value_parser = id, required_unless_present = "by", conflicts_with_all = ["by", "since"])]
     id: Option<i64>,
     /// Restore the posts of this member, and the threads that the member started
     #[arg(long, value_name = "NAME", requires = "since")]
