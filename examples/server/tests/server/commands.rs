@@ -56,8 +56,12 @@ fn a_failed_deletion_says_what_it_did_and_the_next_one_undoes_both() {
 
     directory.execute("DROP TRIGGER refuse");
     let repeated = directory.run(&ban, "").stdout;
-    assert!(repeated.contains("already banned. Deleted 3 posts."), "{repeated}");
-    assert!(repeated.ends_with(" This also restores what earlier, unfinished runs deleted.\n"));
+    let undo = restore_arguments(&repeated).join(" ");
+    let expected = format!(
+        "\"alice\" is already banned. Deleted 3 posts. To undo the deletion, run `{undo}`. This also restores what earlier, \
+         unfinished runs deleted.\n"
+    );
+    assert_eq!(repeated, expected);
     // The command counts the posts of the other authors of the deleted threads: no server runs.
     assert_eq!(directory.query("SELECT CAST(thread_id AS TEXT) FROM thread_recount"), [""; 0]);
     let log = directory.run(&["audit", "list", "--action", "post.deleted", "--json"], "").json();
@@ -277,6 +281,51 @@ fn a_new_password_is_asked_for_twice_at_a_terminal() {
         let signed_in = sign_in(&server, "bob", "a+new+password").status;
         assert_eq!(signed_in == 401, status == 1, "{signed_in}");
     }
+}
+
+#[test]
+fn a_destructive_command_runs_only_after_a_confirmation_at_a_terminal() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let command = shell_line(&directory, "post delete --by mallory");
+    let line = format!("{command}; echo status $?");
+    let inputs = [
+        "This deletes the posts of \"mallory\": 1 post, with 1 thread and its replies. Continue? [y/N] ",
+    ];
+    let deleted = directory.query(DELETED).len();
+    for typed in ["\n", "n\n", "yes, please\n"] {
+        let printed = run_at_terminal(&directory, &line, &inputs.map(|prompt| (prompt, typed)));
+        assert!(printed.contains(" not confirmed; nothing was changed"), "{printed}");
+        assert!(printed.contains("status 1"), "{printed}");
+        assert_eq!(directory.query(DELETED).len(), deleted);
+    }
+    for typed in ["y\n", "Y\n", " yes \n"] {
+        let printed = run_at_terminal(&directory, &line, &inputs.map(|prompt| (prompt, typed)));
+        assert!(printed.contains("Deleted 1 post by \"mallory\"."), "{printed}");
+        assert!(printed.contains("status 0"), "{printed}");
+        let restored = directory.run_line("post restore --by mallory --since 2020-01-01", "");
+        assert_eq!(restored.status, 0, "{restored:?}");
+    }
+}
+
+/// The terminal shows a time as its distance from now, and a list that is shortened ends with the number of all items.
+#[test]
+fn a_shortened_list_of_several_pages_counts_all_items_at_a_terminal() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    directory.execute(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1150)
+        INSERT INTO forum_api_audit_log (id, occurred_at, origin, action, target, details, count)
+        SELECT 'aud_' || (10000 + n), n, 'command_line', 'entry.made', CAST(n AS TEXT), '', 1 FROM number",
+    );
+    let list = shell_line(&directory, "audit list --action entry.made --limit 2");
+    let printed = run_at_terminal(&directory, &format!("NO_COLOR=1 {list}"), &[]);
+    let lines: Vec<_> = printed.lines().collect();
+    assert_eq!(lines.len(), 4, "{printed}");
+    for (line, target) in lines[1..3].iter().zip(["1150", "1149"]) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        assert!(words[0].ends_with('d'), "{printed}");
+        assert_eq!(words[1..], ["ago", "entry.made", target, "-", "command_line"], "{printed}");
+    }
+    assert_eq!(lines[3], "2 of 1,150 shown; use --limit N for more or fewer");
 }
 
 #[test]
