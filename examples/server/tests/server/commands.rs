@@ -18,12 +18,21 @@ fn commands_take_effect_between_two_requests() {
     for path in [server.api_url("/openapi.json"), server.url("/health")] {
         assert_eq!(get(&path).status, 200);
     }
-    server.run_ok("board offline --until 2999-01-01");
+    let later = server.run_ok("board offline --until 2999-01-01");
+    assert_eq!(later.stderr, "");
     assert!(forums().header_number("retry-after").unwrap() > 1_000_000_000);
-    server.run_ok("board offline --until 2001-01-01T00:00:00Z");
+    let earlier = server.run_ok("board offline --until 2001-01-01T00:00:00Z");
+    let warning = "warning: the time is in the past: responses have no retry-after\n";
+    assert_eq!(earlier.stderr, warning);
     assert_eq!(forums().status_and("retry-after"), (503, None));
+    let status = server.run_ok("status --json").json();
+    assert_eq!(status["board"], "offline, expected back at 2001-01-01T00:00:00.000Z");
     server.run_ok("board online");
     assert_eq!(forums().status, 200);
+    let log = server.run_ok("audit list --action board.offline --json").json();
+    let details = [0, 1, 2].map(|entry| log[entry]["details"].as_str().unwrap());
+    let times = ["until 2001-01-01T00:00:00.000Z", "until 2999-01-01T00:00:00.000Z", ""];
+    assert_eq!(details, times);
 }
 
 /// Returns the arguments of the command that undoes a deletion, from a text that contains it.
@@ -427,30 +436,61 @@ fn the_status_shows_database_key_queue_and_nodes() {
     processes.dedup();
     assert_eq!((nodes.len(), processes.len()), (2, 2), "{status}");
     assert_eq!([&nodes[0]["version"], &nodes[1]["version"]], [&node, &node]);
+    let described = nodes.iter().zip(["nodes", ""]).map(|(one, label)| {
+        let [address, process] = ["address", "process"].map(|key| one[key].as_str().unwrap());
+        format!("{label:10}  {node} at {address}, process {process}\n")
+    });
+    let text = server.run_ok("status").stdout;
+    assert!(text.ends_with(&described.collect::<String>()), "{text}");
     worker.kill().unwrap();
     worker.wait().unwrap();
     log.join().unwrap();
-    assert_eq!(status["failingEndpoints"], json!([]));
-    let text = server.run_ok("status").stdout;
-    let key = status["key"].as_str().unwrap();
-    for part in ["online", "0 due", "0 deliveries", key, &node] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-    assert!(!text.contains("password"), "{text}");
-    let has_no_nodes =
-        |text: &str| text.lines().any(|line| line.starts_with("nodes ") && line.ends_with(" none"));
-    assert!(!has_no_nodes(&text), "{text}");
     let directory = server.stop();
-    let other = directory.path().join("other");
-    std::fs::write(&other, "0123456789abcdef").unwrap();
-    let stopped = directory.run_line("status --json --secret-key-file other", "").json();
-    assert_eq!(stopped["nodes"], json!([]));
-    let text = directory.run_line("status", "").stdout;
-    assert!(has_no_nodes(&text), "{text}");
-    assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
-    let with_other = stopped["key"].as_str().unwrap();
+    let stopped = directory.run_line("status --json", "").json();
+    let [database, key] = ["database", "key"].map(|name| stopped[name].as_str().unwrap());
+    if directory.is_in_postgres() {
+        assert!(database.contains(":***@"), "{database}");
+        assert!(key.starts_with("none"), "{key}");
+    } else {
+        assert_eq!(database, "sqlite:forum.db");
+        let stored = directory.query("SELECT key_id FROM forum_api_webhook_key");
+        assert_eq!(stored, [key]);
+    }
+    let expected = json!({
+        "program": node,
+        "database": database,
+        "migrations": "up to date",
+        "board": "online",
+        "key": key,
+        "queue": { "due": 0, "oldestSeconds": 0, "dead": 0, "disabledEndpoints": 0 },
+        "failingEndpoints": [],
+        "nodes": [],
+    });
+    assert_eq!(stopped, expected);
+    let pairs = [
+        ("program", &*node),
+        ("database", database),
+        ("migrations", "up to date"),
+        ("board", "online"),
+        ("key", key),
+        ("queue", "0 due"),
+        ("dead", "0 deliveries"),
+        ("disabled", "0 endpoints"),
+        ("failing", "0 endpoints"),
+        ("nodes", "none"),
+    ];
+    let lines = pairs.map(|(label, value)| format!("{label:10}  {value}\n"));
+    assert_eq!(directory.run_line("status", "").stdout, lines.concat());
+    if directory.is_in_postgres() {
+        return;
+    }
+    fs::write(directory.path().join("other"), "0123456789abcdef").unwrap();
+    let with_other = directory.run_line("status --json --secret-key-file other", "").json();
     let differs = format!("{key}, but the key file contains ");
-    assert!(key.starts_with("none") || with_other.starts_with(&differs), "{stopped}");
+    assert!(with_other["key"].as_str().unwrap().starts_with(&differs), "{with_other}");
+    fs::remove_file(directory.path().join("forum.db.key")).unwrap();
+    let without = directory.run_line("status --json", "").json();
+    assert_eq!(without["key"], format!("{key}, whose file this command does not have"));
 }
 
 #[test]

@@ -267,6 +267,13 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
         assert!(reason.contains("older than this program"), "{reason}");
         assert!(reason.ends_with(&format!(": {pending}")), "{reason}");
     }
+    let status = directory.run(&["status", "--json"], "").json();
+    let expected = json!({
+        "program": concat!("forum-server/", env!("CARGO_PKG_VERSION")),
+        "database": "sqlite:forum.db",
+        "migrations": format!("pending: {pending}; run `migrate`"),
+    });
+    assert_eq!(status, expected);
     let migrated = directory.run(&["migrate"], "").stdout;
     assert_eq!(migrated, format!("Applied 1 migration: {pending}.\n"));
     for arguments in readers {
