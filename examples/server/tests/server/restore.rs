@@ -163,7 +163,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.kill();
-    let lost = "all changes since the backup are lost. Pass --yes to confirm.";
+    let lost = "This replaces the database \"forum.db\" with the backup \"copy.db\": all changes since the backup are lost. Pass --yes to confirm.";
     assert_refused(&directory, &["restore", "copy.db"], lost);
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
@@ -337,6 +337,16 @@ fn restore_in_json(directory: &ServerDirectory, backup: &str) -> [Value; 2] {
     ["carriedOver", "toRepeat"].map(|key| restored[key].clone())
 }
 
+/// Restores a backup. Returns the lines of the output about changes since the backup.
+fn restore_in_text(directory: &ServerDirectory, backup: &str) -> Vec<String> {
+    let kept = directory.path().join("forum.db.before-restore");
+    drop(fs::rename(&kept, directory.path().join("kept.db")));
+    let restored = directory.run(&["restore", backup, "--yes"], "");
+    let mut lines = restored.stdout.lines().skip(1).map(str::to_owned);
+    assert_eq!(lines.next().as_deref(), Some("All members are signed out."), "{restored:?}");
+    lines.collect()
+}
+
 /// Ids of erased members are not taken for usernames.
 #[test]
 fn an_erased_member_whose_id_is_a_username_is_erased_after_a_restore() {
@@ -383,10 +393,19 @@ fn entries_about_a_member_whom_a_restore_removes_have_no_name() {
     assert!(!log.contains("zelda") && log.contains("owner #"), "{log}");
     assert_eq!(directory.run_line("member add zelda --groups members", "").status, 0);
     assert_eq!(directory.run_line("member ban zelda", "").status, 0);
-    let [carried, to_repeat] = restore_in_json(&directory, "new.db");
-    assert_eq!(carried, json!(["the groups of \"gina\" are members", "\"zelda\" is banned"]));
+    let lines = restore_in_text(&directory, "new.db");
     let update = format!("webhook update {endpoint} --owner zelda");
-    assert_eq!(to_repeat, json!(["member password zelda", update]));
+    assert_eq!(
+        lines,
+        [
+            "Carried over: the groups of \"gina\" are members.",
+            "Carried over: \"zelda\" is banned.",
+            "The password of \"zelda\" was changed since the backup: run `forum-server member password zelda`.",
+            &format!(
+                "The endpoint {endpoint} was changed since the backup: run `forum-server {update}`."
+            ),
+        ]
+    );
     let banned = "SELECT CAST(banned AS TEXT) FROM member WHERE username = 'zelda'";
     assert_eq!(directory.query(banned), ["1"]);
 }
@@ -441,6 +460,11 @@ fn changes_of_endpoints_are_printed_again_after_a_restore() {
         let [_, to_repeat] = restore_in_json(&directory, "new.db");
         assert_eq!(to_repeat, expected("--url 'https://other.example/it'\\''s'"));
     }
+    let activated = format!(
+        "The secret of the endpoint {rotated} was activated since the backup: run `forum-server webhook activate {rotated}`."
+    );
+    let lines = restore_in_text(&directory, "new.db");
+    assert!(lines.contains(&activated), "{lines:?}");
 }
 
 #[test]
@@ -471,9 +495,17 @@ fn the_last_changes_of_endpoints_are_printed_after_the_clock_was_set_back() {
         server.run_ok(line);
     }
     let directory = server.stop();
-    let [_, to_repeat] = restore_in_json(&directory, "copy.db");
-    let expected = BTreeMap::from_iter(endpoints.iter().zip(&last));
-    assert_eq!(to_repeat, json!(Vec::from_iter(expected.values())));
+    let changes = [
+        format!("The endpoint {disabled} was disabled"),
+        format!("The endpoint {moved} was changed"),
+        format!("The secret of the endpoint {rotated} was rotated"),
+    ];
+    let lines = changes.iter().zip(&last).map(|(change, command)| {
+        format!("{change} since the backup: run `forum-server {command}`.")
+    });
+    let expected = BTreeMap::from_iter(endpoints.iter().zip(lines));
+    let printed = restore_in_text(&directory, "copy.db");
+    assert_eq!(printed, Vec::from_iter(expected.into_values()));
 }
 
 /// An erasure hides what the audit log says about the endpoints that the member ever had.
@@ -509,7 +541,7 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
         server.run_ok(&line);
     }
     let directory = server.stop();
-    let [_, to_repeat] = restore_in_json(&directory, "copy.db");
+    let lines = restore_in_text(&directory, "copy.db");
     let disable = |id: &str| format!("webhook disable {id}");
     let mut expected = BTreeMap::from([
         (&given, vec![format!("webhook update {given} --owner bob")]),
@@ -529,7 +561,22 @@ fn endpoints_of_former_owners_are_printed_before_erasures() {
     .flatten()
     .collect::<Vec<_>>();
     expected.push("member erase alice".into());
-    assert_eq!(to_repeat, json!(expected));
+    let commands = lines.iter().filter_map(|line| {
+        let (_, command) = line.split_once("`forum-server ")?;
+        command.strip_suffix("`.")
+    });
+    assert_eq!(Vec::from_iter(commands), expected);
+    for (change, command) in [
+        (format!("endpoint {erased} was removed"), format!("webhook remove {erased}")),
+        (
+            format!("owner of the endpoint {of_later} was replaced by a later member"),
+            disable(&of_later),
+        ),
+        ("member \"alice\" was erased".into(), "member erase alice".into()),
+    ] {
+        let line = format!("The {change} since the backup: run `forum-server {command}`.");
+        assert!(lines.contains(&line), "{line} {lines:?}");
+    }
 }
 
 /// A restore over a database that cannot be read assigns ids again.
@@ -604,9 +651,13 @@ fn a_restore_says_that_the_database_before_it_cannot_be_compared() {
             Some("") => fs::remove_file(&database).unwrap(),
             Some(content) => fs::write(&database, content).unwrap(),
         }
-        let restored = restore(&directory).stdout;
-        let line = format!("The database before the restore {reason}: tokens that were revoked");
-        assert!(restored.contains(&line), "{restored}");
+        let restored = directory.run(&[&RESTORE[..], &["--json"]].concat(), "").json();
+        let warning = format!(
+            "The database before the restore {reason}: tokens that were revoked, members who were banned or erased, \
+             passwords that were changed, groups that were removed, endpoints that were removed, changed or disabled, \
+             and secrets that were rotated since the backup are as in the backup. Repeat these changes."
+        );
+        assert_eq!(restored["warning"], warning, "{restored}");
         drop(fs::remove_file(directory.path().join("forum.db.before-restore")));
     }
 }
@@ -687,8 +738,16 @@ fn the_key_of_a_backup_is_checked() {
     let configured = restore_with_key(&[("FORUM_SECRET_KEY_FILE", "key")]);
     assert!(!configured.contains("the key"), "{configured}");
     fs::remove_file(path("forum.db.key")).unwrap();
+    let key = directory.query("SELECT key_id FROM forum_api_webhook_key").remove(0);
     let without = restore(&directory).stdout;
-    assert!(without.contains("encrypted with the key "), "{without}");
+    let copy_file = format!(
+        " Its webhook secrets are encrypted with the key {key}: rename the key file that the server reads, if it exists, and \
+         copy the file of this key to its path.\n"
+    );
+    assert!(without.contains(&copy_file), "{without}");
+    fs::remove_file(path("forum.db.before-restore")).unwrap();
+    let restored = directory.run(&[&RESTORE[..], &["--json"]].concat(), "").json();
+    assert_eq!(restored["missingKey"], key, "{restored}");
 }
 
 /// The next restore would remove the file, or would be refused because of it.
