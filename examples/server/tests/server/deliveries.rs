@@ -60,6 +60,7 @@ fn wait_for_state(server: &Server, id: &str, state: &str) -> Value {
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let server = new_server();
     let (receiver, answer) = receiver_with_status(503);
+    add_endpoint(&server, &receiver, "--topics message.sent");
     let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Without listeners.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
@@ -78,27 +79,52 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..4], [&*delivery, "dead", "503", "post.created"], "{listed}");
     let listed = server.run_ok("webhook list").stdout;
-    let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
-    assert!(row[2].ends_with('Z') && row[3] == "503", "{listed}");
-    let status = server.run_ok("status --json").json();
-    assert_eq!(status["queue"]["dead"], 1, "{status}");
-    let failing = &status["failingEndpoints"][0];
-    let expected = json!([endpoint["id"], 503]);
-    assert_eq!(json!([failing["id"], failing["lastStatus"]]), expected);
-    let retry = format!("delivery retry {delivery}");
     let id = endpoint_id(&endpoint);
+    // The endpoint was added last, and is listed first.
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+    let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[..2], [id, "enabled"], "{listed}");
+    assert!(row[2].ends_with('Z') && row[3] == "503", "{listed}");
+    let failing = server.run_ok("webhook list --state failing --json").json();
+    assert_eq!(json!([failing[0]["id"], failing[1]]), json!([id, null]));
+    let status = server.run_ok("status --json").json();
+    let queue = json!({ "due": 0, "oldestSeconds": 0, "dead": 1, "disabledEndpoints": 0 });
+    assert_eq!(status["queue"], queue);
+    let expected =
+        json!([{ "id": id, "url": receiver.url, "failingSince": row[2], "lastStatus": 503 }]);
+    assert_eq!(status["failingEndpoints"], expected);
+    let text = server.run_ok("status").stdout;
+    assert!(text.contains("\ndead        1 delivery\n"), "{text}");
+    assert!(text.contains("\nfailing     1 endpoint\n"), "{text}");
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with(id) && last.contains(row[2]), "{text}");
+    let retry = format!("delivery retry {delivery}");
     let all = format!("delivery retry --dead --endpoint {id}");
-    for (command, status, state) in
-        [(&all, 410, "gone"), (&retry, 200, "delivered"), (&retry, 200, "delivered")]
-    {
+    let sent_again = format!("Delivery {delivery} will be sent again.\n");
+    for (command, status, state, printed) in [
+        (&all, 410, "gone", &format!("Queued 1 dead delivery of endpoint {id} again.\n")),
+        (&retry, 200, "delivered", &sent_again),
+        (&retry, 200, "delivered", &sent_again),
+    ] {
         answer.store(status, Ordering::SeqCst);
-        server.run_ok(command);
+        assert_eq!(server.run_ok(command).stdout, *printed);
         assert_eq!(receiver.next().delivery(), delivery);
         assert_eq!(wait_for_state(&server, &delivery, state)["attempts"], 1);
     }
     server.run_ok(&format!("webhook disable {id}"));
     server.run_ok(&retry);
     assert_eq!(wait_for_state(&server, &delivery, "queued")["attempts"], 0);
+    assert_eq!(server.run_ok("status --json").json()["queue"]["disabledEndpoints"], 1);
+    let show = format!("delivery show {delivery}");
+    let paused = server.run_ok(&show).stdout;
+    assert!(paused.contains("\nnext attempt  paused (endpoint disabled)\n"), "{paused}");
+    server.directory.execute(
+        "UPDATE forum_api_deliveries SET state = 'withheld', due_at = NULL, ended_at = created_at",
+    );
+    let withheld = server.run_ok(&show).stdout;
+    let reason = "withheld (the owner of the endpoint is not allowed to receive this event)";
+    assert!(withheld.contains(&format!("\nstate         {reason}\n")), "{withheld}");
+    assert!(withheld.contains("\nnext attempt  -\n"), "{withheld}");
 }
 
 #[test]
@@ -119,12 +145,17 @@ fn an_attempt_fails_after_the_timeout() {
     assert!(attempt["status"].is_null(), "{attempt}");
     assert!(attempt["error"].is_string(), "{attempt}");
     assert!(attempt["durationMs"].as_u64() >= Some(200));
+    let endpoints = server.run_ok("webhook list").stdout;
+    let row: Vec<_> = endpoints.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[3], "none", "{endpoints}");
+    let [at, error] = ["at", "error"].map(|key| attempt[key].as_str().unwrap());
+    let title = format!("\n#1  {at}  {} ms  {error}\n", attempt["durationMs"]);
     let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
     for part in [
         &*format!("\nURL           {}\n", receiver.url),
         &*format!("\nnext attempt  {next}\n"),
         &*format!("\nRequest body\n    {{\"delivery\":\"{delivery}\",\"event\":\"evt_"),
-        "\n#1  ",
+        &*title,
         "\nRequest headers\n    content-type: application/json\n",
         &*format!("\n    x-forum-delivery: {delivery}\n"),
     ] {
@@ -172,7 +203,7 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         assert_eq!(body["example"] == true, what == "Example");
         let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
         assert!(shown.contains("\nResponse headers\n    "), "{shown}");
-        assert!(shown.contains("\nResponse body"), "{shown}");
+        assert!(shown.ends_with("\nResponse body: empty\n"), "{shown}");
         status.store(410, Ordering::SeqCst);
         let refused = server.run(&command);
         let delivery = receiver.next().delivery();
