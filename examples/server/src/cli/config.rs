@@ -292,3 +292,19 @@ fn innermost_matches(matches: &ArgMatches) -> &ArgMatches {
     }
     matches
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_has_one_of_four_pairs_of_values() {
+        for (on, off) in [("true", "false"), ("1", "0"), ("yes", "no"), ("on", "off")] {
+            assert_eq!(flag(on).as_deref(), Ok("true"), "{on}");
+            assert_eq!(flag(off).as_deref(), Ok("false"), "{off}");
+        }
+        for value in ["", "TRUE", "2", "y"] {
+            assert!(flag(value).is_err(), "{value}");
+        }
+    }
+}

@@ -377,6 +377,70 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_the_documented_limits() {
+        let number = ["1", "4294967295", "0", "4294967296"];
+        let count = ["1", "1000000", "0", "1000001"];
+        let seconds = ["0.001", "31536000", "0.0009", "31536000.5"];
+        for (option, [least, most, too_small, too_large]) in [
+            ("serve --postgres-connections", ["1", "1000", "0", "1001"]),
+            ("serve --sqlite-readers", ["1", "1000", "0", "1001"]),
+            ("serve --sqlite-cache", count),
+            ("serve --token-budget", number),
+            ("serve --guest-budget", number),
+            ("serve --window", number),
+            ("serve --redis-timeout", seconds),
+            ("serve --max-connections", count),
+            ("serve --max-connections-per-address", ["0", "1000000", "-1", "1000001"]),
+            ("serve --request-timeout", seconds),
+            ("serve --client-timeout", seconds),
+            ("serve --idle-timeout", seconds),
+            ("serve --drain-timeout", seconds),
+            ("serve --drain-delay", ["0", "3600", "-1", "3600.5"]),
+            ("worker --webhook-initial-backoff", seconds),
+            ("worker --webhook-max-backoff", seconds),
+            ("worker --webhook-timeout", seconds),
+            ("worker --webhook-retention", seconds),
+            ("worker --webhook-dead-retention", seconds),
+            ("worker --event-retention", ["0", "87600", "-1", "87600.5"]),
+            ("worker --webhook-concurrency", number),
+            ("worker --webhook-endpoint-concurrency", number),
+            ("generate --members", ["1", "1000000000", "0", "1000000001"]),
+            ("generate --threads", ["1", "1000000000", "0", "1000000001"]),
+            ("generate --posts", ["1", "1000000000", "0", "1000000001"]),
+            ("generate --seed", ["0", "18446744073709551615", "-1", "18446744073709551616"]),
+            ("token usage --days", ["1", "30", "0", "31"]),
+            ("token purge --older-than", ["0", "36500", "-1", "36501"]),
+            ("member list --limit", count),
+        ] {
+            let parse = |value: &str| {
+                let line = format!("forum-server {option} {value}");
+                new_parser().try_get_matches_from(line.split(' ')).err().map(|error| error.kind())
+            };
+            let refused = Some(ValueValidation);
+            let expected = [None, None, refused, refused];
+            let found = [least, most, too_small, too_large].map(parse);
+            assert_eq!(found, expected, "{option}");
+        }
+    }
+
+    #[test]
+    fn commands_and_common_options_have_other_names() {
+        let parse = |line: &str| new_parser().try_get_matches_from(line.split(' ')).unwrap();
+        let cli = Cli::from(&parse("forum-server -l 81 -d board.db -c forum.toml"));
+        assert_eq!(cli.serve.address.listen.to_string(), "127.0.0.1:81");
+        assert_eq!(cli.common.database, "sqlite:board.db");
+        assert_eq!(cli.common.config.unwrap().to_str(), Some("forum.toml"));
+        for line in [
+            "forum-server member set-password alice",
+            "forum-server member set-groups alice members",
+            "forum-server forum add-moderator 2 alice",
+            "forum-server delivery redeliver dlv_0123456789abcdef0123",
+        ] {
+            parse(line);
+        }
+    }
+
+    #[test]
     fn every_command_has_a_help() {
         let mut parser = new_parser();
         parser.build();

@@ -248,6 +248,45 @@ mod tests {
     }
 
     #[test]
+    fn durations_have_the_unit_of_their_option() {
+        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
+        assert_eq!(delay("1.5"), Ok(Duration::from_millis(1_500)));
+        assert_eq!(hours("0.5"), Ok(Duration::from_secs(1_800)));
+        assert_eq!(days("2"), Ok(Duration::from_secs(172_800)));
+    }
+
+    #[test]
+    fn the_url_of_a_server_is_an_origin() {
+        for (text, expected) in [
+            ("http://localhost:8080", Some("http://localhost:8080")),
+            ("https://board.example//", Some("https://board.example")),
+            ("https://[::1]:1", Some("https://[::1]:1")),
+            ("ftp://board.example", None),
+            ("board.example", None),
+            ("https://board.example/forum", None),
+            ("https://board.example?", None),
+            ("https://board.example#", None),
+            ("https://user@board.example", None),
+            ("https://board.example:", None),
+            ("https://board.example:65536", None),
+            ("https://", None),
+            ("", None),
+        ] {
+            assert_eq!(base_url(text).ok().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_colour_has_six_hexadecimal_digits() {
+        for valid in ["#1f55b5", "#ABCDEF", "#000000"] {
+            assert_eq!(color(valid).as_deref(), Ok(valid));
+        }
+        for invalid in ["1f55b5", "#1f55b", "#1f55b55", "#1f55bg", "#fff", "red", ""] {
+            assert!(color(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
     fn a_path_is_the_url_of_a_sqlite_database() {
         for path in ["forum.db", "./a:b=c", "/srv/forum.db", "../x"] {
             assert_eq!(database(path), Ok(format!("sqlite:{path}")));
