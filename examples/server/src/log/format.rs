@@ -173,6 +173,9 @@ mod tests {
                 "request",
                 request_id = "r1",
                 client = %"192.0.2.1",
+                attempts = 7_u64,
+                is_slow = false,
+                share = 0.5,
                 status = tracing::field::Empty,
                 code = tracing::field::Empty,
             );
@@ -192,10 +195,24 @@ mod tests {
         let json_lines: Vec<Value> =
             lines(LogFormat::Json).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         let parts = |line: &Value| json!([line["level"], line["fields"], line["span"]]);
-        let span = json!({ "name": "request", "request_id": "r1", "client": "192.0.2.1" });
+        let span = json!({
+            "name": "request",
+            "request_id": "r1",
+            "client": "192.0.2.1",
+            "attempts": 7,
+            "is_slow": false,
+            "share": 0.5,
+        });
         let fields = json!({ "message": "internal error", "error": "\"no\"\nline" });
         assert_eq!(parts(&json_lines[0]), json!(["WARN", fields, span]));
-        let span = json!({ "name": "request", "client": "192.0.2.1", "code": "internal_error" });
+        let span = json!({
+            "name": "request",
+            "client": "192.0.2.1",
+            "attempts": 7,
+            "is_slow": false,
+            "share": 0.5,
+            "code": "internal_error",
+        });
         let fields = json!({ "message": "request completed", "request_id": "r1", "status": 500 });
         assert_eq!(parts(&json_lines[1]), json!(["INFO", fields, span]));
         assert!(json_lines[0]["timestamp"].is_string(), "{json_lines:?}");
@@ -207,14 +224,37 @@ mod tests {
         assert_eq!(
             after_time(&texts[0]),
             format!(
-                " WARN request{{client=\"192.0.2.1\" request_id=\"r1\"}}: {target}: internal error error=\"\\\"no\\\"\\nline\""
+                " WARN request{{attempts=7 client=\"192.0.2.1\" is_slow=false request_id=\"r1\" share=0.5}}: {target}: internal error error=\"\\\"no\\\"\\nline\""
             )
         );
         assert_eq!(
             after_time(&texts[1]),
             format!(
-                " INFO request{{client=\"192.0.2.1\" code=\"internal_error\"}}: {target}: request completed request_id=\"r1\" status=500"
+                " INFO request{{attempts=7 client=\"192.0.2.1\" code=\"internal_error\" is_slow=false share=0.5}}: {target}: request completed request_id=\"r1\" status=500"
             )
         );
+    }
+
+    #[test]
+    fn a_line_at_a_terminal_has_the_colour_of_its_level() {
+        let written = Lines::default();
+        let writer = written.clone();
+        let layer = line_layer(LogFormat::Text, true, move || writer.clone());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::error!("x");
+            tracing::warn!("x");
+            tracing::info!("x");
+            tracing::debug!("x");
+            tracing::trace!("x");
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let levels = ["[31mERROR", "[33m WARN", "[32m INFO", "[34mDEBUG", "[35mTRACE"];
+        assert_eq!(text.lines().count(), levels.len(), "{text}");
+        for (line, level) in text.lines().zip(levels) {
+            let (time, rest) = line.split_once("\u{1b}[0m ").unwrap();
+            assert!(time.starts_with("\u{1b}[2m"), "{text}");
+            let target = module_path!();
+            assert_eq!(rest, format!("\u{1b}{level}\u{1b}[0m \u{1b}[2m{target}:\u{1b}[0m x"));
+        }
     }
 }

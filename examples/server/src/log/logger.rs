@@ -123,7 +123,10 @@ mod tests {
         assert_eq!(panic_message(&*formatted, true), "index 3, length 2");
         let secret: Box<dyn Any> = Box::new(format!("key {}", "whsec_q"));
         assert_eq!(panic_message(&*secret, true), "key whsec_…");
-        assert!(!panic_message(&*formatted, false).contains("index"));
+        let hidden = "formatted message not logged; pass --log-panics to log it";
+        assert_eq!(panic_message(&*formatted, false), hidden);
+        let long: Box<dyn Any> = Box::new("é".repeat(MAX_LENGTH + 1));
+        assert_eq!(panic_message(&*long, true), "é".repeat(2000));
         for in_full in [false, true] {
             assert_eq!(panic_message(&"out of cheese", in_full), "out of cheese");
             assert_eq!(panic_message(&7, in_full), "panic payload is not text");

@@ -82,6 +82,11 @@ fn an_unread_log_does_not_block_the_server() {
         let me = send("GET", &url, &[("authorization", &bearer)], "");
         assert_eq!(me.status, 200);
     }
+    let metrics = get(&url.replace("/api/v1/me", "/metrics")).body;
+    let mut samples = metrics.lines();
+    let counted = samples
+        .find_map(|line| line.strip_prefix("forum_server_log_lines_dropped_total "))
+        .and_then(|count| count.parse::<u64>().ok());
     signal(&child, "TERM");
     let ended = wait(child);
     assert_eq!(ended.status, 0);
@@ -92,6 +97,7 @@ fn an_unread_log_does_not_block_the_server() {
         .find(|fields| fields["message"] == DROPPED_LINES)
         .unwrap();
     assert!(dropped["lost"].as_u64() > Some(0), "{dropped:?}");
+    assert!(counted > Some(0), "{metrics}");
 }
 
 /// Part of every text, password, cookie and secret of the test.
