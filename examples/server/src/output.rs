@@ -515,13 +515,47 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_can_be_long_keeps_the_host_of_a_url() {
+        let long_host = format!("https://{}/", "h".repeat(60));
+        for (cell, min) in [
+            ("short", 8),
+            ("http://a/b", 9),
+            ("http://hooks.example/a", 21),
+            ("https://a.example b", 18),
+            (&*long_host, 46),
+        ] {
+            assert_eq!(min_long_width(cell), min, "{cell}");
+        }
+    }
+
+    #[test]
+    fn a_state_has_its_colour() {
+        for (code, states) in [
+            (32, &["active", "delivered", "enabled", "valid"][..]),
+            (31, &["banned", "dead", "disabled after failures", "failing", "gone", "revoked"]),
+            (33, &["disabled", "expired", "retrying", "withheld"]),
+        ] {
+            for state in states {
+                let coloured = format!("\u{1b}[{code}mshown\u{1b}[0m");
+                assert_eq!(coloured_state(state, "shown"), coloured, "{state}");
+            }
+        }
+        assert_eq!(coloured_state("queued", "shown"), "shown");
+        assert_eq!(heading("shown"), "\u{1b}[1mshown\u{1b}[0m");
+    }
+
+    #[test]
     fn a_time_at_a_terminal_is_relative() {
         let now = Timestamp::parse("2026-01-31T12:00:00Z").unwrap();
         for (time, expected) in [
             ("2026-01-31T12:00:00Z", "0s ago"),
             ("2026-01-31T11:59:01Z", "59s ago"),
             ("2026-01-31T12:01:00Z", "in 1m"),
+            ("2026-01-31T11:00:01Z", "59m ago"),
+            ("2026-01-31T11:00:00Z", "1h ago"),
             ("2026-01-31T00:00:00Z", "12h ago"),
+            ("2026-02-01T11:59:59Z", "in 23h"),
+            ("2026-01-30T12:00:00Z", "1d ago"),
             ("2026-03-02T12:00:00Z", "in 30d"),
         ] {
             assert_eq!(relative(Timestamp::parse(time).unwrap(), now), expected);

@@ -137,7 +137,10 @@ impl ListItem for AuditListing {
 
 #[cfg(test)]
 mod tests {
-    use forum_api::audit::AuditAction;
+    use std::net::IpAddr;
+
+    use forum_api::audit::{AuditAction, AuditActor};
+    use forum_api::model::UserId;
 
     use super::*;
     use crate::audit;
@@ -155,6 +158,21 @@ mod tests {
         assert!(table.contains(" whe_0123456789012345678901 "), "{table}");
         assert!(table.contains(" url https://hooks.example"), "{table}");
         assert!(table.ends_with("not shown: BY, FROM\n"), "{table}");
+    }
+
+    #[test]
+    fn an_entry_of_the_panel_has_the_administrator_and_the_address() {
+        let address = IpAddr::from([192, 0, 2, 1]);
+        for (name, address, expected) in [
+            (Some("alice"), Some(address), ["alice", "192.0.2.1"]),
+            (Some("alice"), None, ["alice", "panel"]),
+            (None, Some(address), ["(deleted)", "192.0.2.1"]),
+        ] {
+            let mut entry = audit::entry(AuditAction::TOKEN_REVOKED, "x").unwrap();
+            entry.actor = AuditActor::panel(UserId::from(7), address);
+            let listed = AuditListing::new(AuditRecord { entry, count: 1 }, name.map(Into::into));
+            assert_eq!(listed.cells()[3..5], expected);
+        }
     }
 
     #[test]
