@@ -35,6 +35,8 @@ fn a_backup_of_a_running_server_can_be_served() {
     let reason =
         "the log \"linked.db-journal\" of another database exists; move it to another path";
     assert_eq!(server.run("backup linked.db").error_message(), reason);
+    let reason = "cannot create the file \"none/copy.db\": No such file or directory (os error 2)";
+    assert_eq!(server.run("backup none/copy.db").error_message(), reason);
 
     let copied = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {
@@ -92,8 +94,10 @@ fn metrics_are_on_the_address_of_the_operator_only() {
     assert_eq!((posted.status, &*posted.body), (404, r#"{"status":"not found"}"#));
     let url = server.url("");
     for address in [&*operator, url.trim_start_matches("http://")] {
-        server.run_ok(&format!("health --admin-listen {address}"));
-        server.run_ok(&format!("health --listen {address}"));
+        let ready = format!("The process at {address} is ready.\n");
+        for option in ["--admin-listen", "--listen"] {
+            assert_eq!(server.run_ok(&format!("health {option} {address}")).stdout, ready);
+        }
     }
     server
         .run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"))
@@ -177,6 +181,9 @@ fn during_the_drain_delay_requests_are_answered_and_end_their_connections() {
     }
     server.signal("TERM");
     wait_for_status(&server.url("/ready"), 503);
+    let not_ready = server.run(&format!("health --listen {address}"));
+    let reason = format!("the process at {address} is not ready: /ready responded with 503");
+    assert_eq!(not_ready.error_message(), reason);
     assert_eq!(get(&server.url("/health")).status, 200);
     let metrics = get(&server.url("/metrics")).body;
     assert!(metrics.lines().any(|line| line == "forum_server_ready 0"), "{metrics}");
@@ -225,7 +232,7 @@ fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
         signal(&worker, name);
         server.signal(name);
         let ended = wait_for_end(worker);
-        assert_eq!(ended.status, 0, "{}", log.join().unwrap());
+        assert_eq!((ended.status, &*ended.stdout), (0, ""), "{}", log.join().unwrap());
         let (_, status, log) = server.wait();
         assert!(status.success() && log.contains("server stopped"), "{name}: {log}");
         assert!(log.contains(&format!("signal=\"SIG{name}\"")), "{log}");
@@ -364,4 +371,30 @@ fn the_log_has_a_line_of_the_start_and_of_the_stop() {
     }
     assert_eq!(fields("stopping").unwrap()["signal"], "SIGTERM");
     assert!(fields("server stopped").is_some());
+}
+
+#[test]
+fn the_log_of_a_worker_has_its_start_and_its_stop() {
+    let server = Server::new(&["--no-worker"]);
+    let operator = format!("127.0.0.1:{}", free_port());
+    let directory = &server.directory;
+    let arguments = directory.arguments(&["worker", "--log", "json", "--admin-listen", &operator]);
+    let mut worker = start(directory.path(), &arguments, &[]);
+    let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
+    signal(&worker, "TERM");
+    assert_eq!(wait_for_end(worker).status, 0);
+    let lines = parse_lines(&log.join().unwrap());
+    let fields = |message: &str| {
+        lines.iter().map(|line| &line["fields"]).find(|fields| fields["message"] == message)
+    };
+    let status = server.run_ok("status --json").json();
+    let started = json!({
+        "message": "webhook worker started",
+        "version": env!("CARGO_PKG_VERSION"),
+        "admin_listen": operator,
+        "database": status["database"],
+    });
+    assert_eq!(fields("webhook worker started"), Some(&started));
+    let stopped = json!({ "message": "webhook worker stopped" });
+    assert_eq!(fields("webhook worker stopped"), Some(&stopped));
 }

@@ -29,6 +29,9 @@ fn serve_prints_its_addresses() {
     assert_eq!(me["scopes"].as_array().unwrap().len(), 13);
     let elsewhere = Server::new(&["--empty", "--base-url", "https://board.example/"]);
     assert_eq!(elsewhere.startup["api"], "https://board.example/api/v1");
+    // 120 random bits.
+    assert_eq!(server.password().len(), 20);
+    assert_ne!(server.password(), elsewhere.password());
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn servers_that_start_together_create_one_board() {
 fn an_empty_board_has_only_its_administrator() {
     let arguments =
         ["--trusted-proxies", "10.0.0.0/8,::1", "serve", "--empty", "--admin-password-stdin"];
-    let input = "ünlikely 1\nmore\n";
+    let input = "ünlikely 1\r\nmore\n";
     let server = Server::start_with(ServerDirectory::new(), &arguments, &[], input);
     for key in ["password", "token"] {
         assert_eq!(server.startup[key], Value::Null);
