@@ -95,10 +95,15 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     let mut found = tables_in_postgres(database);
     found.retain(|table| !LEFT_OUT.contains(&&**table));
     assert!(expected.keys().eq(&found), "{found:?}");
-    assert!(there.stdout.contains("--secret-key-file \"forum.db.key\"."), "{there:?}");
     let shown = Regex::new(":[^:@]*@").unwrap().replace(&postgres, ":***@");
-    let done = format!("Copied the board to {shown}. The copy is offline");
-    assert!(there.stdout.contains(&done), "{there:?}");
+    let key = directory.query("SELECT key_id FROM forum_api_webhook_key").remove(0);
+    let encrypted = format!("Its webhook secrets are encrypted with the key {key}");
+    let next_step = "start its server, then run `board online`";
+    let end = format!(
+        "Copied the board to {shown}. The copy is offline: {next_step}.\n{encrypted}: start each server and each worker of \
+         the new database with --secret-key-file \"forum.db.key\".\n"
+    );
+    assert!(there.stdout.ends_with(&end), "{there:?}");
     let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
     assert_eq!(offline, ["true"]);
     let copied = "SELECT count FROM forum_api_audit_log WHERE action = 'database.copied'";
@@ -109,8 +114,11 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     let partial_key = directory.path().join("back.db.key.copying");
     fs::write(&partial_key, "").unwrap();
     let back = directory.run_line(&format!("copy --database {postgres} --to {BACK} {KEY}"), "");
-    let key_is_read = "in the file \"back.db.key\", which the server reads.";
-    assert!(back.stdout.contains(key_is_read), "{back:?}");
+    let end = format!(
+        "Copied the board to {BACK}. The copy is offline: {next_step}.\n{encrypted} in the file \"back.db.key\", which the \
+         server reads.\n"
+    );
+    assert!(back.stdout.ends_with(&end), "{back:?}");
     let mut again = read_checksums(&back);
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
     assert_ne!(entries[0], entries[1], "the copy is recorded");
@@ -194,6 +202,18 @@ fn a_board_with_raised_limits_is_copied_to_postgres_and_back() {
     let there = read_checksums(&copy(&directory, SOURCE, &database.url()));
     let back = read_checksums(&copy(&directory, &database.url(), BACK));
     assert_eq!(there["post"], back["post"]);
+}
+
+#[test]
+fn a_copy_of_a_board_without_a_key_needs_no_key_file() {
+    let new = ServerDirectory::in_sqlite().with_postgres(Database::new());
+    let directory = Server::start(new, &["--empty", "--no-worker"]).stop();
+    assert_eq!(directory.run_line("board offline", "").status, 0);
+    let copied = directory.run_line("copy --to sqlite:moved.db", "");
+    assert_eq!((copied.status, &*copied.stderr), (0, ""), "{copied:?}");
+    let end = "then run `board online`.\nThe new database needs no key file.\n";
+    assert!(copied.stdout.ends_with(end), "{copied:?}");
+    assert!(!directory.path().join("moved.db.key").exists());
 }
 
 /// Starts a server with these options, split at spaces.

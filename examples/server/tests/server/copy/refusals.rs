@@ -24,6 +24,9 @@ fn refusals_change_nothing() {
     };
     assert_refused(SOURCE, &postgres, IS_ONLINE);
     server.run_ok("board offline");
+    fs::write(directory.path().join("other.key"), "0123456789abcdef").unwrap();
+    let with_other_key = format!("{postgres} --secret-key-file other.key");
+    assert_refused(SOURCE, &with_other_key, ", but the key ");
     assert_refused(&postgres, "sqlite:other.db", "contains no board");
     assert_refused(SOURCE, "postgres://forum@127.0.0.1:1/forum", "cannot connect to Postgres");
     assert!(tables_in_postgres(&database).is_empty());
@@ -51,7 +54,8 @@ fn refusals_change_nothing() {
     let tables = copied["tables"].as_array().unwrap();
     let forums = tables.iter().find(|table| table["table"] == "forum").unwrap();
     assert!(forums["rows"].is_u64() && copied["key"].is_string(), "{copied}");
-    assert!(online.stderr.starts_with("warning: the board was online"), "{online:?}");
+    let warning = "warning: the board was online: changes after the beginning of the copy are missing in the copy\n";
+    assert_eq!(online.stderr, warning);
     server.run_ok("board offline");
     assert_refused(SOURCE, &postgres, "the target contains a board already");
     assert_refused(
@@ -84,8 +88,13 @@ fn refusals_change_nothing() {
     database.query("DELETE FROM forum_api_feed_move");
     let copied = copy(directory, &postgres, "sqlite:moved.db");
     assert_eq!(copied.status, 0, "{copied:?}");
-    let copy_key = "copy the file of this key to \"moved.db.key\", or pass it";
-    assert!(copied.stdout.contains(copy_key), "{copied:?}");
+    let key = directory.query("SELECT key_id FROM forum_api_webhook_key").remove(0);
+    let end = format!(
+        "Copied the board to sqlite:moved.db. The copy is offline: start its server, then run `board online`.\n\
+         Its webhook secrets are encrypted with the key {key}: copy the file of this key to \"moved.db.key\", or pass it \
+         with --secret-key-file.\n"
+    );
+    assert!(copied.stdout.ends_with(&end), "{copied:?}");
     database.query("INSERT INTO board_migrations VALUES (1000, 'later', '')");
     assert_refused(&postgres, "sqlite:none.db", "newer than this program");
     let directory = server.stop();
