@@ -258,7 +258,7 @@ fn missing_values_are_asked_for_at_a_terminal() {
 fn a_password_is_never_echoed_and_the_terminal_is_restored() {
     let (directory, _) = ServerDirectory::with_demo_board();
     let command = shell_line(&directory, "member password bob");
-    let line = format!("trap : INT; {command}; echo status $?; stty -a");
+    let line = format!("trap : INT QUIT; {command}; echo status $?; stty -a");
     let prompt = "New password of bob: ";
     let ended = |input: &str| run_at_terminal(&directory, &line, &[(prompt, input)]);
     let assert_echo = |printed: &str, status: &str| {
@@ -271,6 +271,10 @@ fn a_password_is_never_echoed_and_the_terminal_is_restored() {
         assert!(!printed.contains("geheim"), "{printed}");
     }
     assert_echo(&ended("\x03"), "status 130");
+    assert_echo(&ended("\x1c"), "status 131");
+    let empty = ended("\n");
+    assert_echo(&empty, "status 1");
+    assert!(empty.contains(" expected a password"), "{empty}");
 }
 
 #[test]
