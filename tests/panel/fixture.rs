@@ -139,6 +139,15 @@ impl Response {
         }
     }
 
+    /// Returns the messages of the page and the errors beside its fields, in their order.
+    pub fn messages(&self) -> Vec<&str> {
+        let paragraphs = self.body.split("<p class=\"").skip(1);
+        let marked = paragraphs.filter(|paragraph| {
+            ["alert", "notice", "error"].iter().any(|class| paragraph.starts_with(class))
+        });
+        marked.filter_map(|paragraph| paragraph.split(['>', '<']).nth(1)).collect()
+    }
+
     /// Returns whether the form is shown again with an error beside this field.
     pub fn marks(&self, field: &str) -> bool {
         self.status == 422 && self.contains(&format!("id=\"{field}-error\""))

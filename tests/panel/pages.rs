@@ -9,7 +9,7 @@ use forum_api::model::Timestamp;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::store::{Stores, TokenFilter};
 
-use crate::fixture::{ADMIN, Members, PanelFixture, Response, URL};
+use crate::fixture::{ADMIN, Fields, Members, PanelFixture, Response, URL};
 
 /// Checks the headers of a page, and that it contains no script but the panel's own, and no foreign content.
 fn assert_is_passive(page: &Response, path: &str) {
@@ -247,5 +247,144 @@ async fn pages_have_the_name_of_the_board_and_of_their_object_and_a_way_back() {
     assert!(list.contains("<title>API tokens · Control panel"));
     assert!(!list.contains("Back to the list") && !list.contains("tea member"));
     let start = fixture.get("/panel/usage").await;
-    assert!(start.contains("members <code>tea member</code>"));
+    start.expect(&["<footer class=\"other\"><p>Not in this panel:</p><ul><li>members <code>tea member</code></li></ul></footer>"]);
+}
+
+/// The parameter `done` is a name, so that a crafted link cannot show another text.
+#[tokio::test]
+async fn each_change_has_its_message_on_the_page_to_which_it_redirects() {
+    let fixture = PanelFixture::new().await;
+    for (name, messages) in [
+        ("revoked", &["Token revoked. Requests that use it now return 401."][..]),
+        ("saved", &["Changes saved."]),
+        ("activated", &["The new secret is active."]),
+        ("enabled", &["Endpoint enabled. Queued deliveries are sent now."]),
+        ("disabled", &["Endpoint disabled. Queued deliveries are kept."]),
+        ("all-retried", &["All dead deliveries are queued again."]),
+        ("endpoint-removed", &["Endpoint deleted with its deliveries."]),
+        ("delivery-removed", &["Delivery removed."]),
+        ("Changes+saved.", &[]),
+        ("", &[]),
+    ] {
+        let page = fixture.get(&format!("/panel/tokens?done={name}")).await;
+        assert_eq!(page.messages(), messages, "{name}");
+    }
+    let absent = fixture.get("/panel/nothing?done=saved").await;
+    assert_eq!((absent.status, absent.messages()), (404, vec![]));
+}
+
+#[tokio::test]
+async fn a_refused_form_has_a_message_and_the_errors_of_its_fields() {
+    const NOT_ISSUED: &str = "The token was not issued. Correct the fields marked below.";
+    const NOT_ADDED: &str = "The endpoint was not added. Correct the fields marked below.";
+    const LABEL: &str = "The label must have at most 100 characters, not only invisible ones, and no control characters, line breaks or bidirectional overrides.";
+    let fixture = PanelFixture::with_content().await;
+    let token = format!("/panel/tokens/{}", fixture.token);
+    let endpoint = fixture.endpoint_path("");
+    let new_token = [
+        ("owner", "missing"),
+        ("label", "\t"),
+        ("scopes", "no:such"),
+        ("expires_in_days", "x"),
+        ("password", "wrong"),
+    ];
+    let new_endpoint = [
+        ("url", "https://admin@93.184.215.14/"),
+        ("owner", "missing"),
+        ("secret", "short"),
+        ("password", "wrong"),
+    ];
+    let not_a_url = [("url", "no url"), ("topics", "a b")];
+    let cases: [(&str, &Fields<'_>, &[&str]); 6] = [
+        (
+            "/panel/tokens/new",
+            &new_token,
+            &[
+                NOT_ISSUED,
+                "No member has this username.",
+                LABEL,
+                "Unknown scope &quot;no:such&quot;.",
+                "Expected an expiry of 1 to 36500 whole days, or an empty text for no expiry.",
+                "Incorrect password.",
+            ],
+        ),
+        (
+            "/panel/tokens/new",
+            &[],
+            &[
+                NOT_ISSUED,
+                "Enter a username.",
+                "A token needs at least one scope.",
+                "Enter your password.",
+            ],
+        ),
+        (
+            "/panel/webhooks",
+            &new_endpoint,
+            &[
+                NOT_ADDED,
+                "The URL must not contain a username or password.",
+                "No member has this username.",
+                "Choose at least one topic.",
+                "The secret must have at least 16 characters.",
+                "Incorrect password.",
+            ],
+        ),
+        (
+            "/panel/webhooks",
+            &not_a_url,
+            &[
+                NOT_ADDED,
+                "Expected a URL of at most 2048 bytes without spaces and invisible characters, for example https://example.org/hook.",
+                "Unknown topic &quot;a b&quot;.",
+                "Enter your password.",
+            ],
+        ),
+        (
+            &endpoint,
+            &[],
+            &[
+                "The changes were not saved. Correct the fields marked below.",
+                "Enter a URL.",
+                "Enter a username.",
+                "Choose at least one topic.",
+                "Enter your password.",
+            ],
+        ),
+        (
+            &token,
+            &[("label", "\t")],
+            &["The label was not changed. Correct the field marked below.", LABEL],
+        ),
+    ];
+    for (path, form, messages) in cases {
+        let page = fixture.post(path, form).await;
+        assert_eq!((page.status, &*page.messages()), (422, messages), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_locked_form_has_the_minutes_until_the_next_attempt() {
+    let fixture = PanelFixture::with_content().await;
+    for _ in 0..5 {
+        fixture.issue(&[("password", "wrong")]).await;
+    }
+    let endpoint = fixture.endpoint_path("");
+    let form = [("owner", "alice"), ("url", "https://93.184.215.14/new"), ("topics", "*")];
+    let locked = async |wait: &str| {
+        for (path, refused) in [
+            ("/panel/tokens/new", "The token was not issued"),
+            ("/panel/webhooks", "The endpoint was not added"),
+            (&*endpoint, "The changes were not saved"),
+        ] {
+            let page = fixture.post_confirmed(path, &form).await;
+            let message = format!("{refused}: too many incorrect passwords. Try again in {wait}.");
+            assert_eq!((page.status, page.messages()), (429, vec![&*message]), "{path}");
+        }
+    };
+    locked("5 minutes").await;
+    fixture.clock.advance(Duration::from_secs(239));
+    locked("2 minutes").await;
+    fixture.clock.advance(Duration::from_secs(1));
+    locked("1 minute").await;
 }
