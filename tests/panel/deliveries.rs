@@ -163,6 +163,7 @@ async fn the_list_is_filtered_and_has_pages() {
     assert!(dead.contains("<details class=\"range\"><summary>Time range</summary>"));
     let first = fixture.get("/panel/deliveries").await;
     assert!(first.contains("<td data-label=\"Response\"><div>none</div>"));
+    first.expect(&["rel=\"next\">Older deliveries</a></p>"]);
     let rest = fixture.get(&first.next_page().unwrap()).await;
     assert_eq!((count(&rest.body), rest.next_page()), (11, None));
     let path = "/panel/deliveries?topic=post.created&from=2026-01-01&to=2026-01-01";
@@ -224,6 +225,73 @@ async fn a_withheld_ping_has_a_reason() {
     assert_eq!(page.body.matches(reason).count(), 2, "result and state");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_result_of_an_attempt_is_shown_only_after_a_redirect() {
+    use DeliveryState::{Dead, Delivered, Gone, Queued, Retrying, Withheld};
+    const DELIVERED: &str = "Ping delivered. The endpoint responded with 500.";
+    const FAILED: &str = "Ping failed. The endpoint responded with 500.";
+    const QUEUED: &str = "Ping queued. There is no result yet. Reload this page to see it.";
+    const SENDING: &str = "Ping is being sent. There is no result yet. Reload this page to see it.";
+    const NOT_SENT: &str = "Ping not sent. The owner of the endpoint is not allowed to receive this event. Redeliver it after the owner's permissions have changed.";
+    let fixture = PanelFixture::with_content().await;
+    for (state, attempted, sending, queued) in [
+        (Dead, Some(FAILED), Some(FAILED), Some(FAILED)),
+        (Queued, None, Some(SENDING), Some(QUEUED)),
+        (Retrying, Some(FAILED), Some(SENDING), Some(QUEUED)),
+        (Delivered, Some(DELIVERED), Some(DELIVERED), Some(DELIVERED)),
+        (Gone, Some(FAILED), Some(FAILED), Some(FAILED)),
+        (Withheld, Some(NOT_SENT), Some(NOT_SENT), Some(NOT_SENT)),
+    ] {
+        if state != Dead {
+            fixture.post(&fixture.delivery_path("/retry"), &[]).await;
+        }
+        if !matches!(state, Dead | Queued) {
+            fixture.end_attempt(state).await;
+        }
+        for (done, expected) in [
+            ("attempted", attempted),
+            ("sending", sending),
+            ("queued", queued),
+            ("other", None),
+            ("", None),
+        ] {
+            let page = fixture.get(&fixture.delivery_path(&format!("?done={done}"))).await;
+            let expected: Vec<_> = expected.into_iter().collect();
+            assert_eq!(page.messages(), expected, "{state:?} {done}");
+        }
+        if state == Queued {
+            fixture.end_attempt(Dead).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_shows_its_result_and_its_empty_parts() {
+    let mut fixture = PanelFixture::with_content().await;
+    fixture.queue(1).await;
+    let event = EventId::parse("evt_0").unwrap();
+    fixture.delivery = DeliveryId::derive(&event, &fixture.endpoint_id()).to_string();
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    page.expect(&["<p>No attempts yet.</p>"]);
+    let lost = |record: &mut AttemptRecord| {
+        (record.status, record.error) = (None, Some(TransportError::new("connection reset")));
+        record.response_excerpt = Some(String::new());
+    };
+    fixture.end_attempt_with(DeliveryState::Dead, lost).await;
+    let page = fixture.get(&fixture.delivery_path("?done=attempted")).await;
+    assert_eq!(page.messages(), ["Event failed. connection reset"]);
+    page.expect(&["<p>Response body: empty</p>", "<span class=\"badge dead\">no response</span>"]);
+    let list = fixture.get("/panel/deliveries?topic=post.created").await;
+    list.expect(&["<td data-label=\"Response\"><div>no response · 17\u{a0}ms</div>"]);
+    for (status, class) in [(199, "dead"), (200, "delivered"), (299, "delivered"), (300, "dead")] {
+        fixture.post(&fixture.delivery_path("/retry"), &[]).await;
+        let change = |record: &mut AttemptRecord| record.status = Some(status);
+        fixture.end_attempt_with(DeliveryState::Dead, change).await;
+        let page = fixture.get(&fixture.delivery_path("")).await;
+        page.expect(&[&format!("<span class=\"badge {class}\">{status}</span>")]);
+    }
+}
+
 #[tokio::test]
 async fn a_delivery_names_the_request_that_caused_its_event() {
     let mut fixture = PanelFixture::with_content().await;
@@ -255,6 +323,57 @@ async fn unreadable_events_are_shown() {
         assert!(page.contains(line), "{path}");
         assert!(page.contains("evt &lt;b&gt;") && page.contains("the id is malformed"));
     }
+    for (count, events) in
+        [(1, "1 event"), (10_000, "10000 events"), (10_001, "At least 10001 events")]
+    {
+        let change = move |quarantine: &mut Quarantine| {
+            quarantine.count = count;
+            quarantine.latest = vec![QuarantinedEvent::new("evt_1", "the id is malformed")];
+        };
+        fixture.interceptor.on_result("outbox.quarantined", change);
+        let line = format!("<p class=\"quarantine\">{events} cannot be read");
+        fixture.get("/panel/deliveries").await.expect(&[&line]);
+    }
+}
+
+/// The stores count at most 10,001 dead deliveries.
+#[tokio::test]
+async fn a_capped_number_of_dead_deliveries_is_marked() {
+    let fixture = PanelFixture::with_content().await;
+    for (count, number) in [(10_000, "10000"), (10_001, "more than 10000")] {
+        let change = move |counted: &mut u64| *counted = count;
+        fixture.interceptor.on_result("deliveries.count_dead", change);
+        let page = fixture.get("/panel/deliveries").await;
+        page.expect(&[&format!(">Redeliver all failed ({number})<")]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_without_deliveries_names_the_next_step() {
+    let mut fixture = PanelFixture::with_content().await;
+    fixture.post(&fixture.delivery_path("/remove"), &[]).await;
+    let ping =
+        "Send a ping to one of the <a href=\"/panel/webhooks\">endpoints</a> to create a delivery.";
+    for (path, text) in [
+        ("/panel/deliveries", "There are no deliveries."),
+        ("/panel/usage", "No deliveries in the last 24 hours."),
+        ("/panel/usage?period=30d", "No deliveries in the last 30 days."),
+    ] {
+        let empty = format!("<p><strong>{text}</strong></p><p>{ping}</p>");
+        fixture.get(path).await.expect(&[&empty]);
+    }
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    page.expect(&["<h2 id=\"latest\">Latest deliveries</h2><p>No deliveries yet.</p>"]);
+    fixture.queue(6).await;
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    assert_eq!(page.body.matches("href=\"/panel/deliveries/dlv_").count(), 5);
+    let long = format!("https://93.184.215.14/{}", "x".repeat(39));
+    let form = [("url", &*long), ("topics", "*")];
+    let added = fixture.post_confirmed("/panel/webhooks", &form).await;
+    fixture.endpoint = added.added_endpoint();
+    let page = fixture.get("/panel/deliveries").await;
+    let option = format!("<option value=\"{}\">{}…</option>", fixture.endpoint, &long[..60]);
+    page.expect(&[&option]);
 }
 
 #[tokio::test]
