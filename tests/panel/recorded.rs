@@ -40,7 +40,7 @@ const ATTRIBUTES: [&str; 19] = [
 ];
 
 /// Returns a line for each text and for each tag with a noticeable attribute.
-fn lines(html: &str) -> String {
+pub fn lines(html: &str) -> String {
     let mut lines = String::new();
     for token in Tokenizer::new(html).flatten() {
         match token {

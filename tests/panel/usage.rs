@@ -5,8 +5,10 @@ use std::time::Duration;
 use forum_api::runtime::Clock;
 use forum_api::store::{DeliveryCount, TokenUsage, UsageCounts};
 use forum_api::token::Lookup;
+use forum_api::webhook::Endpoint;
 
 use crate::fixture::PanelFixture;
+use crate::recorded::lines;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -107,6 +109,82 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
 }
 
 #[tokio::test]
+async fn the_tables_of_the_usage_have_each_number_in_its_column() {
+    let fixture = PanelFixture::with_content().await;
+    let counts = UsageCounts {
+        requests: 1_040,
+        units: 2_000,
+        rate_limited: 3,
+        unauthenticated: 1,
+        forbidden: 2,
+        rejected: 4,
+        errors: 5,
+    };
+    let other = Lookup::parse("0000000000000000").unwrap();
+    let token = Lookup::parse(&fixture.token).unwrap();
+    let hour = TokenUsage::hour_of(fixture.clock.now());
+    let usage = [(Some(token), Some("getMe"), 4), (Some(other), None, 2), (None, None, 1)].map(
+        |(token, operation, times)| TokenUsage {
+            hour,
+            token,
+            operation,
+            counts: UsageCounts { requests: counts.requests * times, ..counts },
+        },
+    );
+    fixture.stores.usage.add_token_usage(&usage).await.unwrap();
+    let page = fixture.get("/panel/usage").await;
+    let rows = |section: &str| {
+        let (_, rest) = page.body.split_once(&format!("id=\"{section}\"")).unwrap();
+        let (table, _) = rest.split_once("</table>").unwrap();
+        lines(table).lines().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    let columns = "Requests Units 401 403 429 Other 4xx 5xx";
+    assert_eq!(
+        rows("requests-by-operation"),
+        format!(
+            "Operation {columns} getMe 4,160 2,000 1 2 3 4 5 \
+             Other paths OpenAPI document, MCP messages, unknown paths 3,120 4,000 2 4 6 8 10"
+        )
+    );
+    assert_eq!(
+        rows("requests-by-token"),
+        format!(
+            "The 20 tokens with the most requests. Requests without a token, or with an unknown one, count as requests \
+             of guests. Token Owner {columns} <a href=/panel/tokens/{token}> <script>alert(1)</script> {token} \
+             <b>bob</b> 4,160 2,000 1 2 3 4 5 (deleted) {other} – 2,080 2,000 1 2 3 4 5 \
+             Guests – 1,040 2,000 1 2 3 4 5"
+        )
+    );
+    let (_, figures) = page.body.split_once("<dl class=\"figures\">").unwrap();
+    let (figures, _) = figures.split_once("</dl>").unwrap();
+    let figures = lines(figures).lines().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        figures,
+        "Requests <a href=#requests> 7,280 no data before \
+         Refusals (401, 403, 429) <a href=#requests-by-token> 18 no data before \
+         Other refusals (other 4xx) <a href=#requests-by-operation> 12 no data before \
+         Errors (5xx) <a href=#requests-by-operation> 15 no data before \
+         Failed deliveries <a href=#deliveries> 1 no data before"
+    );
+}
+
+#[tokio::test]
+async fn five_failing_endpoints_are_listed() {
+    let fixture = PanelFixture::with_content().await;
+    let listed = format!("<li><a href=\"{}\">", fixture.endpoint_path(""));
+    let all = "<p><a href=\"/panel/webhooks?state=failing\">All failing endpoints</a></p>";
+    for (count, has_link) in [(5, false), (6, true)] {
+        let repeat =
+            move |endpoints: &mut Vec<Endpoint>| *endpoints = vec![endpoints[0].clone(); count];
+        fixture.interceptor.on_result("endpoints.list", repeat);
+        let page = fixture.get("/panel/usage").await;
+        page.expect(&[&format!("<p>{count} endpoints are failing:</p>")]);
+        assert_eq!(page.body.matches(&listed).count(), 5);
+        assert_eq!(page.contains(all), has_link);
+    }
+}
+
+#[tokio::test]
 async fn a_hundred_tokens_that_expire_are_a_hundred_or_more() {
     let fixture = PanelFixture::new().await;
     for _ in 0..100 {
@@ -127,10 +205,23 @@ async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
     }
     let page = fixture.get("/panel/usage").await;
     let (_, table) = page.body.split_once("id=\"by-endpoint\"").unwrap();
+    assert!(table.contains("<p>The 10 endpoints with the most failed deliveries.</p>"));
     let rows: Vec<_> = table.split("data-label=\"Endpoint\"").skip(1).collect();
     assert_eq!(rows.len(), 10);
     assert!(rows[0].contains(&failing), "{}", rows[0]);
     assert!(table.contains("<a href=\"/panel/webhooks\">All endpoints</a>"));
+}
+
+#[tokio::test]
+async fn a_capped_number_of_deliveries_has_a_hint() {
+    let fixture = PanelFixture::with_content().await;
+    for (count, is_capped) in [(19_999, false), (20_000, true)] {
+        let change = move |counts: &mut Vec<DeliveryCount>| counts[0].count = count;
+        fixture.interceptor.on_result("deliveries.delivery_stats", change);
+        let page = fixture.get("/panel/usage").await;
+        let hint = "<p class=\"hint\">Of each state, the latest 20,000 deliveries are counted.</p>";
+        assert_eq!(page.contains(hint), is_capped, "{count}");
+    }
 }
 
 /// Of each state, the store reads the latest 20,000 deliveries of both periods together.
