@@ -1,7 +1,9 @@
 //! The audit log.
 
-use forum_api::audit::AuditAction;
+use forum_api::audit::{AuditAction, AuditActor};
+use forum_api::model::UserId;
 use forum_api::panel::PanelSettings;
+use forum_api::runtime::{Clock as _, SeededRandom};
 use forum_api::scope::Surface;
 use forum_api::store::AuditFilter;
 use forum_test_support::thread_log;
@@ -107,23 +109,58 @@ async fn an_entry_has_the_address_of_the_client_behind_a_trusted_proxy() {
 }
 
 #[tokio::test]
+async fn an_entry_names_its_actor_its_origin_and_its_number_of_records() {
+    let alice = || AuditActor::panel(UserId::from(2), Some([192, 0, 2, 1].into()));
+    let root = || AuditActor::command_line(Some("root".into()));
+    let both = AuditActor { user_id: Some(UserId::from(2)), ..root() };
+    for (actor, name, origin) in [
+        (alice(), "alice", "control panel <code>192.0.2.1</code>"),
+        (AuditActor::panel(UserId::from(9), None), "(deleted)", "control panel"),
+        (root(), "root, command line", "command line"),
+        (both, "alice, root", "command line"),
+        (AuditActor::command_line(None), "(unknown)", "command line"),
+        (AuditActor::SYSTEM, "the board", "automatic"),
+    ] {
+        let fixture = PanelFixture::new().await;
+        let action = AuditAction::DELIVERY_PURGED;
+        let now = fixture.clock.now();
+        let entry = actor.entry(&SeededRandom::new(3), now, action, "").unwrap();
+        for count in [1, 2] {
+            fixture.stores.audit.insert(&entry).await.unwrap();
+            let list = fixture.get("/panel/audit").await;
+            let page = fixture.get(&format!("/panel/audit/{}", entry.id)).await;
+            list.expect(&[&format!("title=\"{name}\">{name}</span>")]);
+            page.expect(&[
+                &format!("<dt>By</dt><dd>{name}</dd>"),
+                &format!("<dt>From</dt><dd>{origin}</dd>"),
+            ]);
+            for page in [list, page] {
+                assert_eq!(page.contains(" <small>× 2</small>"), count == 2, "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_log_is_filtered_by_administrator_action_and_target() {
     let fixture = PanelFixture::with_content().await;
-    for (query, issued, added) in [
-        ("action=token.issued", true, false),
-        ("action=endpoint.added&actor=admin", false, true),
-        ("actor=alice", false, false),
-        ("actor=zoe", false, false),
-        ("action=TOKEN", false, false),
+    for (query, issued, added, reason) in [
+        ("action=token.issued", true, false, None),
+        ("action=endpoint.added&actor=admin", false, true, None),
+        ("actor=alice", false, false, Some("No entries match these filters.")),
+        ("actor=zoe", false, false, Some("No member has this username.")),
+        ("action=TOKEN", false, false, Some("No action has this name.")),
     ] {
         let page = fixture.get(&format!("/panel/audit?{query}")).await;
         let has = |action: &str| page.contains(&format!("<code>{action}</code>"));
         let listed = (has("token.issued"), has("endpoint.added"));
         assert_eq!(listed, (issued, added), "{query}");
         assert!(page.contains("<option value=\"endpoint.added\""));
-        let reasons = ["No entries match", "No member has", "No action has"];
-        let is_empty = reasons.iter().any(|reason| page.contains(reason));
-        assert_eq!(is_empty, !issued && !added, "{query}");
+        let before = "<div class=\"empty\"><p><strong>";
+        let shown = page.contains(before).then(|| page.after(before));
+        assert_eq!(shown, reason, "{query}");
+        let all = "<a href=\"/panel/audit\">Remove the filters</a>.";
+        assert_eq!(page.contains(all), reason.is_some(), "{query}");
     }
     let target = format!("/panel/audit?target={}", fixture.token);
     let page = fixture.get(&target).await;
@@ -140,6 +177,7 @@ async fn the_log_has_pages_of_fifty_entries() {
     let first = fixture.get("/panel/audit?action=token.issued").await;
     let rows = |body: &str| body.matches("<code>token.issued</code>").count();
     assert_eq!(rows(&first.body), 50);
+    first.expect(&["rel=\"next\">Older entries</a></p>"]);
     let next = first.next_page().unwrap();
     assert!(next.contains("action=token%2Eissued"), "{next}");
     let second = fixture.get(&next).await;
@@ -151,6 +189,7 @@ async fn the_log_has_pages_of_fifty_entries() {
 async fn changes_are_logged_with_their_administrator() {
     thread_log::record();
     let fixture = PanelFixture::with_content().await;
+    fixture.issue(&[("password", "wrong")]).await;
     let page = format!("/panel/tokens/{}", fixture.token);
     fixture.post(&page, &[("label", "b")]).await;
     let revoke = format!("{page}/revoke");
@@ -168,6 +207,7 @@ async fn changes_are_logged_with_their_administrator() {
         format!("token issued lookup={token} admin=1"),
         format!("endpoint added endpoint={endpoint} admin=1"),
         format!("endpoint secret rotated endpoint={endpoint} admin=1"),
+        "incorrect password admin=1".into(),
         format!("token updated lookup={token} admin=1"),
         format!("token revoked lookup={token} admin=1"),
         format!("delivery removed delivery={delivery} admin=1"),
