@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use forum_api::panel::PanelSettings;
 use forum_api::runtime::Clock as _;
+use forum_api::store::EndpointStats;
 use forum_api::test_util::{Intervention, audit_entry};
 use forum_api::webhook::{DeliveryState, Endpoint};
+use forum_test_support::thread_log;
 use tokio::time::{Instant, sleep};
 
 use crate::fixture::{PanelFixture, Response};
@@ -285,13 +287,48 @@ async fn failing_endpoints_are_listed_first_and_endpoints_are_filtered() {
 }
 
 #[tokio::test]
+async fn the_list_has_the_form_that_adds_an_endpoint_while_there_are_fewer_than_ten() {
+    let fixture = PanelFixture::with_content().await;
+    for (count, has_form) in [(9, true), (10, false)] {
+        let repeat =
+            move |endpoints: &mut Vec<Endpoint>| *endpoints = vec![endpoints[0].clone(); count];
+        fixture.interceptor.on_result("endpoints.list", repeat);
+        let page = fixture.get("/panel/webhooks").await;
+        assert_eq!(page.body.matches("data-label=\"Endpoint\"").count(), count);
+        assert_eq!(page.contains("name=\"password\""), has_form, "{count}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_without_a_response_or_without_attempts_has_no_status() {
+    let fixture = PanelFixture::with_content().await;
+    for (last, shown) in [(true, "<small>no response</small>"), (false, "no stored attempts")] {
+        fixture.interceptor.on_result(
+            "deliveries.endpoint_stats",
+            move |stats: &mut Vec<EndpointStats>| {
+                stats[0].last = stats[0].last.take().filter(|_| last);
+                if let Some(attempt) = &mut stats[0].last {
+                    attempt.status = None;
+                }
+                (stats[0].delivered, stats[0].failed) = (1_999, 1);
+            },
+        );
+        let page = fixture.get("/panel/webhooks").await;
+        page.expect(&[shown, "<div>99\u{a0}% <small>1,999 of 2,000</small></div>"]);
+    }
+}
+
+#[tokio::test]
 async fn results_that_cannot_be_loaded_are_unknown() {
     let fixture = PanelFixture::with_content().await;
     fixture.interceptor.on_call(|method, _| match method {
         "deliveries.endpoint_stats" => Intervention::Fail,
         _ => Intervention::Proceed,
     });
+    thread_log::record();
     let page = fixture.get("/panel/webhooks").await;
+    let log = thread_log::take();
+    assert!(log.contains("failed to load delivery statistics"), "{log}");
     assert_eq!(page.body.matches(">unknown<").count(), 2);
     assert!(!page.contains("no results") && !page.contains("no stored attempts"));
 }
@@ -307,7 +344,7 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     assert!(disabled.unwrap());
     for path in ["/panel/webhooks", &fixture.endpoint_path("")] {
         let page = fixture.get(path).await;
-        assert!(page.contains("disabled after failures</span>"), "{path}");
+        page.expect(&["disabled after failures</span> <small>failing since <time"]);
     }
     fixture.run_action("/enable").await;
     let page = fixture.get("/panel/webhooks").await;
@@ -392,13 +429,17 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
     }
     // Other changes of the endpoint do not affect the form.
     let page = fixture.get(&fixture.endpoint_path("")).await;
+    let hint = "Events that occur while the endpoint is disabled are not sent to it, even after you enable it.";
+    assert!(!page.contains(hint));
     let (_, disabled) = fixture.run_action("/disable").await;
     assert!(disabled.contains("Endpoint disabled.") && !disabled.contains("/ping\""));
+    disabled.expect(&[hint, ">Enable<"]);
     let form = [("activates_at", page.after("name=\"activates_at\" value=\""))];
     let response = fixture.post_confirmed(&path, &form).await;
     assert_eq!(response.status, 303);
     let page = fixture.get(response.header("location")).await;
     assert!(page.contains("The new secret is active.") && !page.contains("activates_at"));
+    page.expect(&["<p>Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, or until 24 hours have passed.</p>"]);
 }
 
 /// The worker signs with the secret at once.
