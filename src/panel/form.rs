@@ -185,7 +185,7 @@ fn hint_and_error(name: &str, hint: &str, form: &Form) -> (Markup, Option<String
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::{Form, MAX_FIELDS};
 
     #[test]
     fn forms_are_decoded_as_browsers_encode_them() {
@@ -195,6 +195,9 @@ mod tests {
         assert_eq!(form.all("scopes").collect::<Vec<_>>(), ["x", "y"]);
         for bad in ["a=%", "a=%ff", "a=%00", "%zz=1"] {
             assert!(Form::parse(bad).is_none(), "{bad}");
+        }
+        for (count, is_parsed) in [(MAX_FIELDS, true), (MAX_FIELDS + 1, false)] {
+            assert_eq!(Form::parse(&vec!["a"; count].join("&")).is_some(), is_parsed, "{count}");
         }
     }
 }

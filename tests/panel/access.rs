@@ -177,6 +177,31 @@ async fn a_form_that_does_not_arrive_before_the_timeout_is_a_400() {
     assert!(response.contains("The form could not be read."));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_page_whose_store_does_not_respond_before_the_timeout_is_a_500() {
+    let fixture = PanelFixture::new().await;
+    fixture.interceptor.on_call(|method, _| match method {
+        "tokens.list" => Intervention::Hang,
+        _ => Intervention::Proceed,
+    });
+    thread_log::record();
+    let began = Instant::now();
+    let page = fixture.get("/panel/tokens").await;
+    assert_eq!((page.status, began.elapsed().as_secs()), (500, 30));
+    let id = page.after("request id ").trim_end_matches('.');
+    let text = format!(
+        "<p>An internal error occurred. The server log has the cause, with the request id {id}.</p>"
+    );
+    page.expect(&[&text, "<h1><span class=\"long\">Internal error</span></h1>"]);
+    let log = thread_log::take();
+    for line in [
+        "internal error error=the request timed out",
+        "request completed method=GET path=\"/panel/tokens\" status=500",
+    ] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+}
+
 #[tokio::test]
 async fn a_form_in_too_many_parts_cannot_be_read() {
     let fixture = PanelFixture::new().await;

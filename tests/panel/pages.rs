@@ -92,7 +92,10 @@ async fn an_overloaded_store_is_a_503_with_the_time_of_a_retry() {
     });
     let page = fixture.get("/panel/tokens").await;
     assert_eq!((page.status, page.header("retry-after")), (503, "7"));
-    assert!(page.contains("The server is overloaded."));
+    page.expect(&[
+        "<h1><span class=\"long\">Overloaded</span></h1>",
+        "<p>The server is overloaded. Try again in a moment. The server log has the cause, with the request id ",
+    ]);
 }
 
 #[tokio::test]
@@ -173,6 +176,8 @@ async fn a_member_returns_to_this_host_after_signing_in() {
         let page = fixture.get_as("", path).await;
         assert_eq!(page.header("location"), sign_in, "{path}");
     }
+    let head = fixture.send("HEAD", "/tokens", &[], &[]).await;
+    assert_eq!(head.status_and_location(), (303, "/sign-in?back=/usage"));
 }
 
 #[tokio::test]
