@@ -390,6 +390,13 @@ mod tests {
         let expected = ["17", "", "ro ot", "command_line", "", "token.revoked", "a [31mb "];
         assert_eq!(texts, expected);
         assert_eq!(details.chars().count(), 1000);
+        let long = "ä".repeat(201);
+        let actor = AuditActor::command_line(Some(long.clone()));
+        let entry =
+            actor.entry(&OsRandom, Timestamp::from_millis(17), AuditAction::TOKEN_REVOKED, long);
+        let [_, _, _, system_user, _, _, _, target, ..] = entry.unwrap().to_texts(7);
+        let longest = "ä".repeat(200);
+        assert_eq!([system_user, target], [longest.clone(), longest]);
     }
 
     #[test]

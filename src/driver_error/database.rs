@@ -141,6 +141,48 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_a_raised_error_are_not_in_the_text() {
+        let mut error = DatabaseError::new("22P02", "Samovarium");
+        error.table = Some("post".into());
+        error.column = Some("body".into());
+        error.constraint = Some("post_check".into());
+        error.routine = Some("pg_strtoint64_safe".into());
+        let names = "table post, column body, constraint post_check, routine pg_strtoint64_safe";
+        assert_eq!(error.to_string(), format!("Postgres error 22P02, {names}"));
+        error.code = "23514".into();
+        assert_eq!(error.to_string(), "Samovarium (23514)");
+        error.routine = Some("exec_stmt_raise".into());
+        assert_eq!(error.to_string(), "Postgres error 23514, routine exec_stmt_raise");
+    }
+
+    #[test]
+    fn some_errors_need_a_new_connection_and_some_are_temporary() {
+        for (code, needs_new_connection, is_temporary) in [
+            ("08006", false, true),
+            ("0A000", true, true),
+            ("25006", true, true),
+            ("25P02", false, false),
+            ("25P03", false, true),
+            ("40001", false, true),
+            ("40003", false, false),
+            ("40P01", false, true),
+            ("53100", false, true),
+            ("53200", false, true),
+            ("53300", false, true),
+            ("53400", false, false),
+            ("55P03", false, true),
+            ("55006", false, false),
+            ("57014", false, true),
+            ("57P01", true, true),
+            ("57P03", true, true),
+        ] {
+            let error = DatabaseError::new(code, "");
+            let outcome = (error.needs_new_connection(), error.is_temporary());
+            assert_eq!(outcome, (needs_new_connection, is_temporary), "{code}");
+        }
+    }
+
+    #[test]
     fn only_messages_without_values_are_in_the_text() {
         let without_values = "08006 23502 25006 26000 28P01 3D000 3F000 40P01 53100 57014 58030 \
                               42501 42703 42883 42P01 42P05 55006 55P03 XX001 XX002";

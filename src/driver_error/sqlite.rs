@@ -101,4 +101,47 @@ mod tests {
             assert_eq!(describe(&error), error.to_string());
         }
     }
+
+    /// The codes of SQLite whose messages contain no values, and some of the others.
+    #[test]
+    fn only_messages_without_values_are_kept() {
+        let kept = [
+            ffi::SQLITE_AUTH,
+            ffi::SQLITE_BUSY,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_CORRUPT,
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_INTERRUPT,
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_LOCKED,
+            ffi::SQLITE_MISMATCH,
+            ffi::SQLITE_NOMEM,
+            ffi::SQLITE_NOTADB,
+            ffi::SQLITE_PERM,
+            ffi::SQLITE_PROTOCOL,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_SCHEMA,
+            ffi::SQLITE_TOOBIG,
+            ffi::SQLITE_CONSTRAINT_CHECK,
+            ffi::SQLITE_CONSTRAINT_DATATYPE,
+            ffi::SQLITE_CONSTRAINT_FOREIGNKEY,
+            ffi::SQLITE_CONSTRAINT_NOTNULL,
+            ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+            ffi::SQLITE_CONSTRAINT_ROWID,
+            ffi::SQLITE_CONSTRAINT_UNIQUE,
+        ];
+        let replaced = [ffi::SQLITE_ERROR, ffi::SQLITE_MISUSE, ffi::SQLITE_CONSTRAINT_TRIGGER];
+        let kept = kept.map(|code| (code, true)).into_iter();
+        for (code, is_kept) in kept.chain(replaced.map(|code| (code, false))) {
+            let error = Error::SqliteFailure(ffi::Error::new(code), Some("Samovarium".into()));
+            assert_eq!(describe(&error) == "Samovarium", is_kept, "{code}: {error}");
+        }
+        for (message, is_kept) in
+            [("no such table: post", true), ("no such column: body", false), ("table post", false)]
+        {
+            let failure = ffi::Error::new(ffi::SQLITE_ERROR);
+            let error = Error::SqliteFailure(failure, Some(message.into()));
+            assert_eq!(describe(&error) == message, is_kept, "{message}");
+        }
+    }
 }
