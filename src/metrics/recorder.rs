@@ -197,3 +197,147 @@ pub(crate) fn method_label(method: &Method) -> &'static str {
     let mut known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].into_iter();
     known.find(|known| method == known).unwrap_or(OTHER)
 }
+
+#[cfg(test)]
+#[cfg(all(feature = "metrics", feature = "webhooks"))]
+mod tests {
+    use std::fmt::Display;
+    use std::sync::{Arc, Mutex};
+
+    use metrics::{
+        Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, KeyName, Recorder, Unit,
+        with_local_recorder,
+    };
+
+    use super::*;
+
+    /// A recorder of samples: name, labels and value.
+    #[derive(Clone, Default)]
+    struct SampleRecorder(Arc<Mutex<Vec<String>>>);
+
+    /// A metric with its name and its labels.
+    struct RecordedMetric(SampleRecorder, String);
+
+    impl RecordedMetric {
+        fn add(&self, value: impl Display) {
+            self.0.0.lock().unwrap().push(format!("{} {value}", self.1));
+        }
+    }
+
+    impl CounterFn for RecordedMetric {
+        fn increment(&self, count: u64) {
+            self.add(count);
+        }
+
+        fn absolute(&self, _: u64) {}
+    }
+
+    impl GaugeFn for RecordedMetric {
+        fn increment(&self, _: f64) {}
+
+        fn decrement(&self, _: f64) {}
+
+        fn set(&self, value: f64) {
+            self.add(value);
+        }
+    }
+
+    impl HistogramFn for RecordedMetric {
+        fn record(&self, value: f64) {
+            self.add(value);
+        }
+    }
+
+    impl SampleRecorder {
+        fn metric(&self, key: &Key) -> Arc<RecordedMetric> {
+            let labels = key.labels().map(|label| format!("{}={}", label.key(), label.value()));
+            let labels: Vec<_> = labels.collect();
+            let name = format!("{}{{{}}}", key.name(), labels.join(","));
+            Arc::new(RecordedMetric(self.clone(), name))
+        }
+    }
+
+    impl Recorder for SampleRecorder {
+        fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+            Counter::from_arc(self.metric(key))
+        }
+
+        fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+            Gauge::from_arc(self.metric(key))
+        }
+
+        fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+            Histogram::from_arc(self.metric(key))
+        }
+    }
+
+    #[test]
+    fn each_sample_has_its_labels_and_its_value() {
+        let recorder = SampleRecorder::default();
+        with_local_recorder(&recorder, || {
+            let elapsed = Duration::from_millis(250);
+            record_request(&Method::PATCH, Some("/posts"), StatusCode::OK, None, elapsed);
+            let status = StatusCode::NOT_FOUND;
+            record_request(&Method::GET, None, status, Some("not_found"), elapsed);
+            record_error_reason(&Method::POST, Some("/posts"), "too_long");
+            record_error_reason(&Method::POST, None, "of_this_board");
+            for budget in ["token", "guest"] {
+                record_charge(budget, 5, true);
+                record_charge(budget, 5, false);
+            }
+            record_store_error("usage");
+            record_attempt("ping", "delivered", Some(Duration::from_millis(1_500)));
+            record_attempt("ping", "dead", None);
+            record_queue(&QueueSample {
+                depth: 1,
+                age: Duration::from_millis(2_500),
+                dead: 3,
+                disabled_endpoints: 4,
+                retrying: 5,
+                latest_retry_at: 6_500,
+            });
+        });
+        let samples = recorder.0.lock().unwrap();
+        assert_eq!(
+            *samples,
+            [
+                "forum_api_request_duration_seconds{method=PATCH,route=/posts} 0.25",
+                "forum_api_requests_total{method=PATCH,route=/posts,status=200,code=} 1",
+                "forum_api_request_duration_seconds{method=GET,route=other} 0.25",
+                "forum_api_requests_total{method=GET,route=other,status=404,code=not_found} 1",
+                "forum_api_error_reasons_total{method=POST,route=/posts,reason=too_long} 1",
+                "forum_api_error_reasons_total{method=POST,route=other,reason=other} 1",
+                "forum_api_units_charged_total{budget=token} 5",
+                "forum_api_budget_refusals_total{budget=token} 1",
+                "forum_api_units_charged_total{budget=guest} 5",
+                "forum_api_budget_refusals_total{budget=guest} 1",
+                "forum_api_store_errors_total{store=usage} 1",
+                "forum_api_delivery_attempt_duration_seconds{} 1.5",
+                "forum_api_deliveries_total{topic=ping,state=delivered} 1",
+                "forum_api_deliveries_total{topic=ping,state=dead} 1",
+                "forum_api_delivery_queue_depth{} 1",
+                "forum_api_dead_deliveries{} 3",
+                "forum_api_disabled_endpoints{} 4",
+                "forum_api_delivery_queue_age_seconds{} 2.5",
+                "forum_api_retrying_deliveries{} 5",
+                "forum_api_latest_retry_timestamp_seconds{} 6.5",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_method_of_an_endpoint_is_its_own_label() {
+        for known in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] {
+            assert_eq!(method_label(&known.parse().unwrap()), known);
+        }
+        for unknown in ["OPTIONS", "TRACE", "get", "BREW"] {
+            assert_eq!(method_label(&unknown.parse().unwrap()), OTHER, "{unknown}");
+        }
+    }
+}
