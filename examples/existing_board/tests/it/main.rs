@@ -8,6 +8,8 @@ mod conformance;
 mod errors;
 mod fixture;
 mod outbox;
+mod pages;
+mod program;
 mod replies;
 mod site;
 mod votes;

@@ -29,6 +29,10 @@ fn an_entry_emits_an_event() {
         assert_eq!(body["data"]["thread"]["replyCount"], 2);
         assert_eq!(body["data"]["forum"]["title"], "Tea");
         assert_eq!(body["data"]["actor"]["username"], "alice");
+        let page = "https://club.example/topics/1";
+        for resource in [&posted, &body["data"]["post"], &body["data"]["thread"]] {
+            assert_eq!(resource["webUrl"], page, "{resource}");
+        }
     });
 }
 

@@ -8,7 +8,7 @@ use forum_api::scope::Scope;
 use forum_api::store::{Stores, WebhookStores};
 use forum_api::token::{PlainToken, TokenRequest};
 use forum_api::webhook::Event;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio_postgres::types::ToSql;
@@ -27,7 +27,8 @@ pub struct Site {
     pub club: Club,
     pub alice: i64,
     pub token: PlainToken,
-    session: String,
+    /// Key of the session of alice.
+    pub session: String,
     app: Router,
 }
 
@@ -36,6 +37,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextResponse {
     pub status: StatusCode,
+    pub headers: HeaderMap,
     pub text: String,
 }
 
@@ -95,6 +97,12 @@ impl Site {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
+    /// Opens a page as alice.
+    pub async fn open_page(&self, path: &str) -> TextResponse {
+        let request = Request::get(path).header("cookie", format!("session={}", self.session));
+        self.send(request.body(Body::empty()).unwrap()).await
+    }
+
     /// Sends a request without a session and a token.
     pub async fn send_as_guest(&self, method: &str, path: &str) -> TextResponse {
         let request = Request::builder().method(method).uri(path).header("content-type", FORM);
@@ -134,6 +142,7 @@ impl Site {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        TextResponse { status: head.status, text: String::from_utf8(body.to_vec()).unwrap() }
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        TextResponse { status: head.status, headers: head.headers, text }
     }
 }
