@@ -1,6 +1,6 @@
 //! The example receiver as a process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use forum_api::runtime::{Clock, SystemClock};
@@ -30,7 +30,7 @@ fn a_receiver_accepts_each_verified_delivery_once() {
         .arg("127.0.0.1:0")
         .env("WEBHOOK_SECRETS", secrets.join(","))
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("`cargo build --example receiver` comes first");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -63,16 +63,26 @@ fn a_receiver_accepts_each_verified_delivery_once() {
             format!(r#"thread.created dlv_{id} {{"delivery":"dlv_{id}",{fields}"#)
         });
     assert_eq!(printed.join().unwrap(), expected);
+    let rejected = io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!(
+        rejected,
+        "rejected: the signature matches none of the secrets\n\
+         rejected: the header x-forum-signature is missing, repeated or malformed\n"
+    );
 }
 
 #[test]
 fn a_receiver_needs_a_secret() {
-    for secrets in [None, Some("short")] {
+    for (secrets, reason) in [
+        (None, "\"set WEBHOOK_SECRETS to the endpoint's secret\""),
+        (Some("short"), "SecretTooShortError"),
+    ] {
         let mut command = Command::new(example_path("receiver"));
         command.arg("127.0.0.1:0").env_remove("WEBHOOK_SECRETS");
         command.envs(secrets.map(|secrets| ("WEBHOOK_SECRETS", secrets)));
         let output = command.output().unwrap();
-        let printed = !output.stdout.is_empty();
-        assert!(!output.status.success() && !printed, "{secrets:?}");
+        let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(output.status.code(), Some(1), "{secrets:?}");
+        assert_eq!(printed, [String::new(), format!("Error: {reason}\n")]);
     }
 }
