@@ -62,3 +62,16 @@ const fn certificate_error(error: &CertificateError) -> &'static str {
         _ => "the certificate is not trusted",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{RootCertStore, add_roots};
+
+    #[test]
+    fn a_text_without_a_valid_certificate_is_rejected() {
+        for text in ["", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            let added = add_roots(&mut RootCertStore::empty(), text.as_bytes());
+            assert_eq!(added, Err("the root certificates are not valid PEM"), "{text}");
+        }
+    }
+}

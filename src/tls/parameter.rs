@@ -40,7 +40,20 @@ fn decode(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::take_parameter;
+    use super::{read_roots, take_parameter};
+
+    #[test]
+    fn a_file_without_a_certificate_is_named() {
+        for (path, error) in [
+            (
+                "/none.pem",
+                "cannot read the root certificates \"/none.pem\": No such file or directory (os error 2)",
+            ),
+            ("/dev/null", "the file \"/dev/null\" contains no root certificate"),
+        ] {
+            assert_eq!(read_roots(path), Err(error.into()));
+        }
+    }
 
     #[test]
     fn a_parameter_is_taken_out_of_a_url() {
@@ -50,6 +63,8 @@ mod tests {
             ("a://h/d?p=%2Fr+t", "a://h/d", Some("/r+t")),
             ("a://h/d?%70=r", "a://h/d", Some("r")),
             ("a://h/d?x=1&p=r&y=2", "a://h/d?x=1&y=2", Some("r")),
+            ("a://h/d?p&pp=r", "a://h/d?p&pp=r", None),
+            ("a://h/d?p=a=b&p=c", "a://h/d", Some("c")),
         ] {
             let value = value.map(str::to_owned);
             assert_eq!(take_parameter(url, "p"), (rest.into(), value), "{url}");

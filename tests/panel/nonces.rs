@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::test_util::Intervention;
+use forum_test_support::thread_log;
 use tokio::sync::Semaphore;
 
 use crate::fixture::PanelFixture;
@@ -38,7 +39,8 @@ async fn a_form_cannot_be_sent_again_after_an_internal_error() {
     assert_eq!(fixture.issue(&form).await.status, 500);
     fixture.interceptor.on_call(|_, _| Intervention::Proceed);
     let again = fixture.issue(&form).await;
-    assert!(again.status == 409 && again.contains("its outcome is unknown"), "{again:?}");
+    assert_eq!(again.status, 409);
+    again.expect(&["<p>This form was already submitted, and its outcome is unknown. Check whether it took effect before you submit a new form.</p>"]);
     assert_eq!(fixture.tokens().await.len(), 1);
     let next = fixture.get("/panel/tokens/new").await;
     assert_eq!(fixture.issue(&[("once", next.nonce())]).await.status, 200);
@@ -85,6 +87,8 @@ async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
     };
     let (first, second) = tokio::join!(fixture.issue(&form), second);
     assert_eq!((first.status, second.status), (200, 409));
+    second
+        .expect(&["<p>This form was submitted twice. The first request is still in progress.</p>"]);
     assert_eq!(fixture.tokens().await.len(), 1);
 }
 
@@ -100,6 +104,24 @@ async fn a_secret_is_shown_even_if_the_board_fails_after_the_change() {
     let form = [("url", "https://93.184.215.14/hook"), ("topics", "*")];
     let added = fixture.post_confirmed("/panel/webhooks", &form).await;
     assert!(added.status == 200 && added.contains("whsec_"), "{added:?}");
+}
+
+#[tokio::test]
+async fn a_change_succeeds_although_its_form_or_its_password_cannot_be_recorded() {
+    for (failing, message) in [
+        ("idempotency.complete", "failed to record form submission"),
+        ("rate_limits.refund", "failed to refund password attempt"),
+    ] {
+        let fixture = PanelFixture::new().await;
+        fixture.interceptor.on_call(move |method, _| {
+            if method == failing { Intervention::Fail } else { Intervention::Proceed }
+        });
+        thread_log::record();
+        let issued = fixture.issue(&[("once", "1")]).await;
+        assert_eq!(issued.status, 200, "{failing}");
+        let log = thread_log::take();
+        assert!(log.contains(message), "{failing}: {log}");
+    }
 }
 
 #[tokio::test]
