@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::model::{DeliveryId, EventId};
+use forum_api::audit::AuditEntry;
+use forum_api::model::{DeliveryId, EventId, Timestamp};
 use forum_api::store::{Quarantine, QuarantinedEvent};
 use forum_api::webhook::{AttemptRecord, DeliveryState, TransportError};
 
@@ -290,6 +291,34 @@ async fn an_attempt_shows_its_result_and_its_empty_parts() {
         let page = fixture.get(&fixture.delivery_path("")).await;
         page.expect(&[&format!("<span class=\"badge {class}\">{status}</span>")]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_that_is_being_sent_cannot_be_retried() {
+    let fixture = PanelFixture::with_content().await;
+    let next = |shown: &str| format!("<dt>Next attempt</dt><dd>{shown}</dd>");
+    fixture.interceptor.on_result("deliveries.is_sending", |is_sending: &mut bool| {
+        *is_sending = true;
+    });
+    let path = fixture.delivery_path("");
+    fixture.get(&path).await.expect(&[&next("none")]);
+    let retry = fixture.delivery_path("/retry");
+    let retried = fixture.post(&retry, &[]).await;
+    let location = format!("{path}?done=sending");
+    assert_eq!(retried.status_and_location(), (303, &*location));
+    fixture.get(&path).await.expect(&[&next("being sent")]);
+    fixture.end_attempt(DeliveryState::Retrying).await;
+    let absent = DeliveryId::derive(&EventId::parse("evt_0").unwrap(), &fixture.endpoint_id());
+    fixture.interceptor.on_arguments(
+        "deliveries.retry",
+        move |(id, ..): &mut (DeliveryId, Timestamp, AuditEntry)| {
+            id.clone_from(&absent);
+            Ok(())
+        },
+    );
+    let refused = fixture.post(&retry, &[]).await;
+    assert_eq!(refused.status, 409);
+    refused.expect(&["<p>The delivery is being sent. Try again after this attempt.</p>"]);
 }
 
 #[tokio::test]
