@@ -1,5 +1,6 @@
 //! Access checks of all routes of the panel's router.
 
+use forum_api::Environment;
 use forum_api::test_util::Intervention;
 use forum_test_support::body_in_parts::BodyInParts;
 use forum_test_support::endless_body::EndlessBody;
@@ -100,6 +101,22 @@ async fn a_link_on_another_site_opens_a_page() {
     }
 }
 
+/// Behind a proxy, the host of the request can be another one.
+#[tokio::test]
+async fn a_form_can_come_from_the_public_origin_of_the_environment() {
+    let mut fixture = PanelFixture::new().await;
+    let environment =
+        Environment::default().clock(fixture.clock.clone()).public_origin("https://public.example");
+    fixture.panel = fixture.node_builder_in(environment).build().unwrap();
+    let csrf = fixture.csrf().await;
+    for (origin, status) in [("https://public.example", 422), ("https://other.example", 403)] {
+        let headers = [ADMIN, ("origin", origin)];
+        let form = [("csrf", &*csrf)];
+        let response = fixture.send("POST", "/panel/tokens/new", &headers, &form).await;
+        assert_eq!(response.status, status, "{origin}");
+    }
+}
+
 #[tokio::test]
 async fn a_session_with_an_empty_secret_has_no_valid_form() {
     let fixture = PanelFixture::new().await;
@@ -161,6 +178,11 @@ async fn an_invalid_form_changes_nothing() {
         let form = [&[("label", label)], FORM].concat();
         let page = fixture.post("/panel/tokens/new", &form).await;
         assert!(page.status == 400 && page.contains(reason), "{reason}");
+    }
+    for (length, status) in [(1_040_000, 422), (1_050_000, 400)] {
+        let label = "x".repeat(length);
+        let page = fixture.post("/panel/tokens/new", &[("label", &*label)]).await;
+        assert_eq!(page.status, status, "{length}");
     }
     let too_many = [FORM, &[("topics", "post.created"); 1000]].concat();
     assert_eq!(fixture.post("/panel/webhooks", &too_many).await.status, 400);

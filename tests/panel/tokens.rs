@@ -443,9 +443,13 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
     settings.mcp_url = "https://board.example/mcp".into();
     let panel = fixture.node_builder().settings(settings);
     fixture.panel = panel.build().unwrap();
-    for (scope, path) in
-        [("members:read", "/me"), ("forums:read", "/forums"), ("search:read", "/search?q=hello")]
-    {
+    for (scope, path) in [
+        ("members:read", "/me"),
+        ("forums:read", "/forums"),
+        ("messages:read", "/messages"),
+        ("subscriptions:read", "/subscriptions"),
+        ("search:read", "/search?q=hello"),
+    ] {
         let page = fixture.issue(&[("scopes", scope)]).await;
         let token = format!("forum_pat_{}", page.after("forum_pat_"));
         let command =
@@ -456,6 +460,8 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
         assert_eq!(page.body.matches("autofocus").count(), 1);
         assert!(page.contains("{\n  &quot;mcpServers&quot;: {\n    &quot;forum&quot;: {\n"));
     }
+    let page = fixture.issue(&[("scopes", "posts:read")]).await;
+    assert!(page.status == 200 && !page.contains("curl"), "{page:?}");
 }
 
 #[tokio::test]
