@@ -157,9 +157,9 @@ async fn the_tables_of_the_usage_have_each_number_in_its_column() {
     );
     let (_, figures) = page.body.split_once("<dl class=\"figures\">").unwrap();
     let (figures, _) = figures.split_once("</dl>").unwrap();
-    let figures = lines(figures).lines().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let shown = lines(figures).lines().map(str::to_owned).collect::<Vec<_>>().join(" ");
     assert_eq!(
-        figures,
+        shown,
         "Requests <a href=#requests> 7,280 no data before \
          Refusals (401, 403, 429) <a href=#requests-by-token> 18 no data before \
          Other refusals (other 4xx) <a href=#requests-by-operation> 12 no data before \
