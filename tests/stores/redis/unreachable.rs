@@ -54,7 +54,7 @@ async fn a_check_notices_a_loss_without_a_charge() {
     assert!(!node.check().await, "a Redis that rejects writes");
 }
 
-/// Begin of the lines about a connection that was lost.
+/// Beginning of the lines about a Redis that is unreachable.
 const LOST: &str = "ERROR forum_api::store::redis::connection: Redis unreachable; ";
 
 #[tokio::test]
