@@ -155,25 +155,32 @@ store_rules! {
         check_eq!(find(fixture, &other).await?, Some(other))
     }
 
-    /// A success ends a failure although another failure is recorded before it in the same call.
-    async fn a_success_ends_a_failure_of_the_same_call(fixture: &StoreFixture) -> TestResult {
+    /// The results of one call apply in their order: a success ends the failures before it, and a failure after it begins new
+    /// ones. The last attempt decides whether the endpoint is slow.
+    async fn results_of_one_call_apply_in_their_order(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         attempt(fixture, 1, &endpoint, DeliveryState::Dead, 1, 5).await?;
-        for number in [2, 3] {
-            fixture.enqueue(number, &endpoint, 6).await?;
+        let fast_failure = (DeliveryState::Dead, 1);
+        let slow_success = (DeliveryState::Delivered, 1001);
+        for (first, now, results, failing_since, is_slow) in [
+            (2, 6, [fast_failure, slow_success], None, true),
+            (4, 7, [slow_success, fast_failure], Some(instant(7)), false),
+            (6, 8, [slow_success, fast_failure], Some(instant(8)), false),
+        ] {
+            for number in [first, first + 1] {
+                fixture.enqueue(number, &endpoint, now).await?;
+            }
+            let claimed = fixture.claim(&claim_request(2), now).await?.deliveries;
+            let settlement = |(claimed, (state, duration_ms)): (&ClaimedDelivery, _)| {
+                let record = AttemptRecord { duration_ms, ..attempt_record(1) };
+                Settlement::new(claimed, progress(state, 1, None), Some(record), instant(now))
+            };
+            let settlements: Vec<_> = claimed.iter().zip(results).map(settlement).collect();
+            check_eq!(fixture.settle_all(&settlements, now).await?.len(), 2)?;
+            let expected = Endpoint { failing_since, is_slow, ..endpoint.clone() };
+            check_eq!(find(fixture, &endpoint).await?, Some(expected))?;
         }
-        let [first, second] = &exactly(fixture.claim(&claim_request(2), 6).await?.deliveries)?;
-        let settlement = |claimed: &ClaimedDelivery, state, duration_ms| {
-            let record = AttemptRecord { duration_ms, ..attempt_record(1) };
-            Settlement::new(claimed, progress(state, 1, None), Some(record), instant(6))
-        };
-        let both = [
-            settlement(first, DeliveryState::Dead, 1),
-            settlement(second, DeliveryState::Delivered, 1001),
-        ];
-        check_eq!(fixture.settle_all(&both, 6).await?.len(), 2)?;
-        let slow = Endpoint { is_slow: true, ..endpoint };
-        check_eq!(find(fixture, &slow).await?, Some(slow))
+        Ok(())
     }
 
     /// Only an enabled endpoint that has been failing for the given time or longer is disabled. Enabling the endpoint resets its

@@ -6,9 +6,9 @@ WITH clock AS MATERIALIZED (
         $3::TEXT[], $4::BIGINT[], $5::TEXT[], $6::INTEGER[], $7::BIGINT[], $8::BOOLEAN[],
         $9::INTEGER[], $10::BIGINT[], $11::INTEGER[], $12::TEXT[], $13::BOOLEAN[],
         $14::BIGINT[], $15::TEXT[], $16::TEXT[], $17::TEXT[]
-    ) AS given (
+    ) WITH ORDINALITY AS given (
         id, lease, state, attempts, due_in, has_ended,
-        attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers
+        attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers, position
     )
 ), held AS MATERIALIZED (
     SELECT delivery.id FROM forum_api_deliveries delivery JOIN given USING (id, lease)
@@ -24,19 +24,24 @@ WITH clock AS MATERIALIZED (
     WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
     RETURNING delivery.id
 ), result AS MATERIALIZED (
-    SELECT delivery.endpoint, bool_or(given.state = 'delivered') AS succeeded,
-        coalesce(bool_or(given.duration_ms > 1000), FALSE) AS is_slow
+    SELECT delivery.endpoint, bool_or(given.state = 'delivered') AS has_success,
+        (array_agg(given.state <> 'delivered' ORDER BY given.position DESC))[1] AS is_failing,
+        (array_agg(coalesce(given.duration_ms > 1000, FALSE) ORDER BY given.position DESC))[1] AS is_slow
     FROM held JOIN given USING (id) JOIN forum_api_deliveries delivery USING (id)
     WHERE given.state = 'delivered' OR given.attempt IS NOT NULL AND given.state IN ('retrying', 'dead', 'gone')
     GROUP BY delivery.endpoint
 ), changed_endpoint AS MATERIALIZED (
-    SELECT endpoint.id, result.succeeded, result.is_slow
+    SELECT endpoint.id, result.has_success, result.is_failing, result.is_slow
     FROM forum_api_endpoints endpoint JOIN result ON result.endpoint = endpoint.id
-    WHERE (endpoint.failing_since IS NULL) <> result.succeeded OR endpoint.is_slow <> result.is_slow
+    WHERE (endpoint.failing_since IS NOT NULL) <> result.is_failing OR result.is_failing AND result.has_success
+        OR endpoint.is_slow <> result.is_slow
     ORDER BY endpoint.id FOR NO KEY UPDATE OF endpoint
 ), health AS (
     UPDATE forum_api_endpoints endpoint
-    SET failing_since = CASE WHEN NOT changed_endpoint.succeeded THEN coalesce(endpoint.failing_since, clock.now) END,
+    SET failing_since = CASE
+            WHEN changed_endpoint.is_failing AND changed_endpoint.has_success THEN clock.now
+            WHEN changed_endpoint.is_failing THEN coalesce(endpoint.failing_since, clock.now)
+        END,
         is_slow = changed_endpoint.is_slow
     FROM changed_endpoint CROSS JOIN clock WHERE endpoint.id = changed_endpoint.id
 ), latest AS MATERIALIZED (
