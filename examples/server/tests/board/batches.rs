@@ -356,9 +356,10 @@ async fn the_batches_of_an_erasure_leave_few_rows_to_the_transaction_that_remove
         for reference in &references {
             of_others.push(count_rows(reference, "<>").await);
             let (table, column) = reference.split_once('.').unwrap();
-            counts.push(format!("SELECT count(*) AS value FROM {table} WHERE {column} = {bob}"));
+            let position = counts.len();
+            counts.push(format!("SELECT {position} AS position, count(*) AS value FROM {table} WHERE {column} = {bob}"));
         }
-        let all_counts: &str = counts.join(" UNION ALL ").leak();
+        let all_counts: &str = (counts.join(" UNION ALL ") + " ORDER BY position").leak();
         let mut before = demo.query_values::<i64>(all_counts).await;
         let mut rest = Some(ContentOfMember::new(bob, with_posts));
         let mut batches = 0;

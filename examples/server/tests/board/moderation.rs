@@ -287,9 +287,9 @@ async fn batches_send_the_other_events_of_replies_that_were_changed_in_a_hidden_
     assert!(!thread.demo.board.run_batch(BatchKind::Events).await.unwrap());
 }
 
-/// Two threads have more changed replies than two batches send events of.
+/// Each of two threads has more changed replies than two batches send events for.
 #[tokio::test]
-async fn the_next_batch_is_that_of_the_thread_with_the_fewest() {
+async fn the_next_batch_is_for_the_thread_with_the_fewest_batches() {
     let demo = Demo::new().await;
     demo.sql(
         "INSERT INTO post (

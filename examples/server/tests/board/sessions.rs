@@ -78,7 +78,7 @@ async fn a_use_is_recorded_once_a_minute() {
 
 /// Each page records the use in a task of its own, except while the session has such a task.
 #[tokio::test]
-async fn pages_do_not_wait_for_other_writes_and_queue_one() {
+async fn pages_do_not_wait_for_other_writes_and_queue_one_record_of_use() {
     let demo = Demo::in_storage(Backend::File.create_storage().await, Language::English).await;
     begin(&demo, SESSION).await;
     demo.advance(MINUTE);

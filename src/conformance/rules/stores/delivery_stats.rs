@@ -12,8 +12,8 @@ const HOUR: i64 = 3_600_000;
 store_rules! {
     mod delivery_stats, __rules_delivery_stats;
 
-    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state. Those of the
-    /// future count as of this hour.
+    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state. Deliveries
+    /// that were created in the future count in the current hour.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
         let [first, other, removed] = fixture.add_endpoints().await?;
         let period = Duration::from_secs(24 * 60 * 60);
