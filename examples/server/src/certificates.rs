@@ -298,7 +298,7 @@ mod tests {
     fn a_year_of_two_digits_is_between_1950_and_2049() {
         for (tag, content, expected) in [
             (UTC_TIME, "491231235958Z", Some("2049-12-31T23:59:58Z")),
-            (UTC_TIME, "990102030405Z", Some("1999-01-02T03:04:05Z")),
+            (UTC_TIME, "500102030405Z", Some("1950-01-02T03:04:05Z")),
             (GENERALIZED_TIME, "20500102030405Z", Some("2050-01-02T03:04:05Z")),
             (VERSION, "20500102030405Z", None),
         ] {

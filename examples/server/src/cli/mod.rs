@@ -430,13 +430,15 @@ mod tests {
         assert_eq!(cli.serve.address.listen.to_string(), "127.0.0.1:81");
         assert_eq!(cli.common.database, "sqlite:board.db");
         assert_eq!(cli.common.config.unwrap().to_str(), Some("forum.toml"));
-        for line in [
-            "forum-server member set-password alice",
-            "forum-server member set-groups alice members",
-            "forum-server forum add-moderator 2 alice",
-            "forum-server delivery redeliver dlv_0123456789abcdef0123",
+        for (line, expected) in [
+            ("forum-server member set-password alice", "password"),
+            ("forum-server member set-groups alice members", "groups"),
+            ("forum-server forum add-moderator 2 alice", "moderator"),
+            ("forum-server delivery redeliver dlv_0123456789abcdef0123", "retry"),
         ] {
-            parse(line);
+            let matches = parse(line);
+            let (_, command) = matches.subcommand().unwrap();
+            assert_eq!(command.subcommand_name(), Some(expected), "{line}");
         }
     }
 

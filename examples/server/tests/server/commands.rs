@@ -450,6 +450,8 @@ fn the_status_shows_database_key_queue_and_nodes() {
     worker.wait().unwrap();
     log.join().unwrap();
     let directory = server.stop();
+    // Postgres lists the connections of a killed process until it notices.
+    wait_until(|| directory.run_line("status --json", "").json()["nodes"] == json!([]));
     let stopped = directory.run_line("status --json", "").json();
     let [database, key] = ["database", "key"].map(|name| stopped[name].as_str().unwrap());
     if directory.is_in_postgres() {

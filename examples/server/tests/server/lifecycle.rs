@@ -135,7 +135,7 @@ The password is not shown again.
     assert_eq!(text, expected);
 }
 
-/// The server cannot raise its limit.
+/// `ulimit -n` sets the hard limit as well, so that the server cannot raise its limit.
 #[test]
 fn a_low_limit_of_open_files_lowers_the_number_of_connections() {
     let directory = ServerDirectory::in_sqlite();

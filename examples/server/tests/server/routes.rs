@@ -87,7 +87,7 @@ fn paths_are_routed_to_their_services() {
     assert!(log.lines().any(|line| line.contains("ERROR") && line.ends_with(reason)), "{log}");
 }
 
-/// The address of an image in a post is no request to this server.
+/// The page shows no image of this server, because the address of an image in a post could be a request to the API.
 const READER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                              form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 

@@ -108,7 +108,7 @@ fn refusals_change_nothing() {
     copy(&directory, SOURCE, &Database::new().url()).assert_error("older than this program");
 }
 
-/// The creation of indexes follows the rows, and precedes the comparison.
+/// The database changes rows when an index is created: after the copy of the rows, and before their comparison.
 #[test]
 fn a_copy_whose_rows_differ_from_the_source_leaves_no_board() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
