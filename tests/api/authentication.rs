@@ -44,7 +44,7 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
             let log = log::of(&response);
             let warning = log.lines().find(|line| line.contains(" WARN ")).unwrap();
             assert!(warning.ends_with(&format!(" reason={reason}")), "{log}");
-            // The lookup of a complete token.
+            // The line names the lookup of a complete token, also of an unknown one.
             let sent = headers.first().and_then(|header| header.strip_prefix("Bearer "));
             let known = sent.filter(|_| matches!(reason, "Revoked" | "Expired" | "Unknown"));
             let public = known.map(|token| format!(" token=\"{}\"", lookup(token)));

@@ -966,7 +966,7 @@ async fn requests_of_the_newest_version_describe_themselves() {
     }
 }
 
-/// A call also names its tool in a header.
+/// A request that calls a tool has the header mcp-name besides mcp-method.
 #[tokio::test]
 async fn a_call_of_the_newest_version_has_the_name_of_its_tool_in_a_header() {
     let (_, agent) = Agent::of_alice().await;

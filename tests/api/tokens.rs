@@ -100,7 +100,7 @@ async fn a_use_is_recorded_at_most_once_a_minute() {
         let expected = start.saturating_add(Duration::from_secs(recorded));
         assert_eq!(record.unwrap().last_used_at, Some(expected));
     }
-    // A use that a clock recorded that was a minute ahead.
+    // The clock of another node was a minute ahead when the last use was recorded.
     for (seconds, recorded) in [(66, 125), (65, 65)] {
         let after = |seconds| start.saturating_add(Duration::from_secs(seconds));
         server.clock.set(after(seconds));

@@ -630,13 +630,7 @@ def removed_tokens(page: Page, server: Server) -> None:
         expect(subscribe).to_be_visible()
         expect(changes).to_have_count(0)
         expect(page.locator("#who")).to_have_text(re.compile("^bob"))
-    alice = issue(server, "alice")
-    page.context.set_offline(True)
-    page.get_by_role("button", name="Remove token").click()
-    expect(page.locator("#budget")).to_be_empty()
-    page.context.set_offline(False)
-    enter(page, alice)
-    expect(status(page)).to_have_text(re.compile(r" · \d+ scopes"))
+    replace_token(page, issue(server, "alice"))
 
 
 def names(page: Page) -> None:
@@ -797,6 +791,12 @@ def offline(browser: Browser, server: Server) -> None:
     page.context.set_offline(False)
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Which tea")).to_be_focused()
+    enter(page, issue(server, "alice"))
+    expect(status(page)).to_have_text(re.compile(r" · \d+ scopes"))
+    expect(page.locator("#budget")).to_contain_text("units remain for this token.")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Remove token").click()
+    expect(page.locator("#budget")).to_be_empty()
     page.context.close()
 
 
