@@ -16,30 +16,7 @@ use snapbox::{Assert, Data};
 use crate::fixture::{ADMIN, PanelFixture, Response};
 use crate::pages::page_paths;
 
-/// Attributes that a reader notices, with those that a form sends.
-const ATTRIBUTES: [&str; 19] = [
-    "action",
-    "aria-label",
-    "checked",
-    "datetime",
-    "formaction",
-    "href",
-    "list",
-    "max",
-    "maxlength",
-    "method",
-    "min",
-    "name",
-    "open",
-    "readonly",
-    "required",
-    "selected",
-    "title",
-    "type",
-    "value",
-];
-
-/// Returns a line for each text and for each tag with a noticeable attribute.
+/// Returns a line for each text and for each tag with an attribute.
 pub fn lines(html: &str) -> String {
     let mut lines = String::new();
     for token in Tokenizer::new(html).flatten() {
@@ -62,18 +39,17 @@ pub fn lines(html: &str) -> String {
     lines
 }
 
-/// Returns the line of a tag with its noticeable attributes; `None` if it has none of them.
+/// Returns the line of a tag with its attributes; `None` if it has none.
 fn start_line(tag: &StartTag<()>) -> Option<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let attributes: Vec<_> = tag
         .attributes
         .iter()
         .map(|(name, value)| (text(name), text(value)))
-        .filter(|(name, _)| ATTRIBUTES.contains(&name.as_str()))
         .map(|(name, value)| if value.is_empty() { name } else { format!("{name}={value}") })
         .collect();
-    let is_noticeable = !attributes.is_empty();
-    is_noticeable.then(|| format!("<{} {}>\n", text(&tag.name), attributes.join(" ")))
+    let has_attributes = !attributes.is_empty();
+    has_attributes.then(|| format!("<{} {}>\n", text(&tag.name), attributes.join(" ")))
 }
 
 /// Compares the pages with a file. The header and the footer, which all pages have, are recorded once.
