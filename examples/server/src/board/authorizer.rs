@@ -106,7 +106,7 @@ impl ReferenceBoard {
             return Ok(None);
         };
         if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION)
-            && self.session_uses.begin(session)
+            && self.session_uses.begin(session, now)
         {
             let board = self.clone();
             tokio::spawn(async move { board.record_use(session, now).await });
@@ -120,7 +120,7 @@ impl ReferenceBoard {
             .database
             .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)))
             .await;
-        self.session_uses.end(session);
+        self.session_uses.end(session, now);
         if let Err(error) = recorded {
             tracing::error!(%error, "failed to record the use of a session");
         }

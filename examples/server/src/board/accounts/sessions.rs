@@ -1,15 +1,15 @@
 //! Sessions of signed-in members. The database stores them under the hashes of their ids, so that a session is valid on
 //! every node.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::Login;
+use super::{Login, last_seen};
 use crate::board::db::{Connection, Driver, Transaction, bind};
 
 /// Time without a use after which a session ends.
@@ -31,19 +31,32 @@ const MAX_SWEPT: i64 = 100;
 /// Hash of a session's id.
 pub type Hash = [u8; 32];
 
-/// Sessions whose use is being recorded, so that the pages of a session do not queue a write each while other writes run.
-/// Cheap to clone.
+/// Uses of sessions that are being recorded, so that the pages of a session do not queue a write each while other writes
+/// run. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct UseRecords(Arc<Mutex<HashSet<Hash>>>);
+pub struct UseRecords(Arc<Mutex<HashMap<Hash, Timestamp>>>);
 
 impl UseRecords {
-    /// Returns `false` if the use of the session is being recorded already.
-    pub fn begin(&self, session: Hash) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session)
+    /// Returns `false` if a use in the same minute is being recorded.
+    pub fn begin(&self, session: Hash, now: Timestamp) -> bool {
+        let mut running = self.running();
+        let last = running.get(&session);
+        let is_due = last.is_none_or(|last| last_seen::is_due(*last, now, USE_RESOLUTION));
+        if is_due {
+            running.insert(session, now);
+        }
+        is_due
     }
 
-    pub fn end(&self, session: Hash) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+    pub fn end(&self, session: Hash, recorded: Timestamp) {
+        let mut running = self.running();
+        if running.get(&session) == Some(&recorded) {
+            running.remove(&session);
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<Hash, Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
