@@ -16,13 +16,26 @@ use snapbox::{Assert, Data};
 use crate::fixture::{ADMIN, PanelFixture, Response};
 use crate::pages::page_paths;
 
+/// Attributes that a reader notices.
+const NOTICEABLE: [&str; 4] = ["aria-label", "datetime", "href", "title"];
+
 /// Returns a line for each text and for each tag with an attribute.
-pub fn lines(html: &str) -> String {
+fn lines(html: &str) -> String {
+    lines_with(html, |_| true)
+}
+
+/// Returns a line for each text and for each tag with an attribute that a reader notices.
+pub fn noticeable_lines(html: &str) -> String {
+    lines_with(html, |name| NOTICEABLE.contains(&name))
+}
+
+/// Returns a line for each text and for each tag with an attribute whose name `is_compared`.
+fn lines_with(html: &str, is_compared: impl Fn(&str) -> bool) -> String {
     let mut lines = String::new();
     for token in Tokenizer::new(html).flatten() {
         match token {
             Token::StartTag(tag) => {
-                if let Some(line) = start_line(&tag) {
+                if let Some(line) = start_line(&tag, &is_compared) {
                     lines += &line;
                 }
             }
@@ -39,13 +52,14 @@ pub fn lines(html: &str) -> String {
     lines
 }
 
-/// Returns the line of a tag with its attributes; `None` if it has none.
-fn start_line(tag: &StartTag<()>) -> Option<String> {
+/// Returns the line of a tag with its compared attributes; `None` if it has none of them.
+fn start_line(tag: &StartTag<()>, is_compared: impl Fn(&str) -> bool) -> Option<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let attributes: Vec<_> = tag
         .attributes
         .iter()
         .map(|(name, value)| (text(name), text(value)))
+        .filter(|(name, _)| is_compared(name))
         .map(|(name, value)| if value.is_empty() { name } else { format!("{name}={value}") })
         .collect();
     let has_attributes = !attributes.is_empty();

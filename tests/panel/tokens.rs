@@ -12,7 +12,7 @@ use forum_api::token::{Lookup, PlainToken, TokenRequest, TokenState, issue_token
 use forum_api::webhook::Topic;
 
 use crate::fixture::{PASSWORD, PanelFixture, Response};
-use crate::recorded::lines;
+use crate::recorded::noticeable_lines;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -334,7 +334,7 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
     let page = fixture.get(&path).await;
     let (_, sections) = page.body.split_once("id=\"by-hour\"").unwrap();
     let (sections, _) = sections.split_once("aria-labelledby=\"change\"").unwrap();
-    let shown: Vec<_> = lines(sections).lines().map(str::to_owned).collect();
+    let shown: Vec<_> = noticeable_lines(sections).lines().map(str::to_owned).collect();
     let columns = "Requests Units 401 403 429 Other 4xx 5xx";
     let series = "completed or canceled by the client refused (401, 403, 429) refused with another 4xx failed (5xx)";
     let hours = "17 requests, 4 refused, 0 with another 4xx, 2 failed · busiest hour: 10";

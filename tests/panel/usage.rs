@@ -8,7 +8,7 @@ use forum_api::token::Lookup;
 use forum_api::webhook::Endpoint;
 
 use crate::fixture::PanelFixture;
-use crate::recorded::lines;
+use crate::recorded::noticeable_lines;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -136,7 +136,7 @@ async fn the_tables_of_the_usage_have_each_number_in_its_column() {
     let rows = |section: &str| {
         let (_, rest) = page.body.split_once(&format!("id=\"{section}\"")).unwrap();
         let (table, _) = rest.split_once("</table>").unwrap();
-        lines(table).lines().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ")
+        noticeable_lines(table).lines().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
     let columns = "Requests Units 401 403 429 Other 4xx 5xx";
     assert_eq!(
@@ -157,7 +157,7 @@ async fn the_tables_of_the_usage_have_each_number_in_its_column() {
     );
     let (_, figures) = page.body.split_once("<dl class=\"figures\">").unwrap();
     let (figures, _) = figures.split_once("</dl>").unwrap();
-    let shown = lines(figures).lines().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let shown = noticeable_lines(figures).lines().map(str::to_owned).collect::<Vec<_>>().join(" ");
     assert_eq!(
         shown,
         "Requests <a href=#requests> 7,280 no data before \
