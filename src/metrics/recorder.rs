@@ -250,8 +250,8 @@ mod tests {
 
     impl SampleRecorder {
         fn metric(&self, key: &Key) -> Arc<RecordedMetric> {
-            let labels = key.labels().map(|label| format!("{}={}", label.key(), label.value()));
-            let labels: Vec<_> = labels.collect();
+            let texts = key.labels().map(|label| format!("{}={}", label.key(), label.value()));
+            let labels: Vec<_> = texts.collect();
             let name = format!("{}{{{}}}", key.name(), labels.join(","));
             Arc::new(RecordedMetric(self.clone(), name))
         }

@@ -70,8 +70,11 @@ fn event(line: &str) -> String {
     format!("{level} {}", message.replace(id, "ID"))
 }
 
+/// Failure of the board, path of a request, and its events.
+type LinesOfRequest = (fn() -> FailureMode, &'static str, &'static [&'static str]);
+
 #[rustfmt::skip]
-const LINES: &[(fn() -> FailureMode, &str, &[&str])] = &[
+const LINES: &[LinesOfRequest] = &[
     (|| FailureMode::None, "/threads/staff-1", &[
         r#"INFO forum_api::api::context: request completed request_id="ID" method=GET path="/api/v1/threads/staff-1" route="/threads/{threadId}" cost=1 status=404 code="not_found" elapsed_ms=0"#,
     ]),
