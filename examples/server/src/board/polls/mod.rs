@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
 use forum_api::model::{
-    ContentState, ForumId, NewVote, Poll, PollOption, PollUpdate, Timestamp, UserId,
+    ContentState, ForumId, NewVote, OptionId, Poll, PollOption, PollUpdate, Timestamp, UserId,
 };
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
@@ -106,6 +106,8 @@ pub struct PollRow {
     pub locked: bool,
     /// Stored number of voters. It includes the voters of removed options until a batch removes their votes.
     voters: u64,
+    /// Ballot of the caller, which can have votes for removed options only.
+    ballot: Option<i64>,
     pub poll: Poll,
 }
 
@@ -150,16 +152,12 @@ impl PollRow {
     }
 }
 
-/// The vote is looked up for each option. With a join, Postgres can read the votes of all polls.
 const SELECT: &str = "
     SELECT
         poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
         author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
-        option.id AS option_id, option.text, option.votes,
-        coalesce((
-            SELECT TRUE FROM vote WHERE vote.ballot_id = ballot.id AND vote.option_id = option.id
-        ), FALSE) AS is_chosen
+        option.id AS option_id, option.text, option.votes, ballot.id AS ballot
     FROM poll
     JOIN thread ON thread.id = poll.thread_id
     JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
@@ -207,10 +205,29 @@ async fn select(
             add_option(&mut found.poll, row)
         })
         .await?;
-    if let Some(poll) = &mut found {
-        poll.count_voters();
+    if let Some(found) = &mut found {
+        found.count_voters();
+        if let Some(ballot) = found.ballot {
+            found.poll.own_vote = own_vote(connection, ballot, &found.poll).await?;
+        }
     }
     Ok(found)
+}
+
+/// Returns the shown options of a ballot in their order; `None` if it has none. This is a statement of its own: in a join
+/// with the votes, Postgres can read those of all polls, and a look-up for each option makes it plan each read of a poll that is
+/// newer than its statistics.
+async fn own_vote(
+    connection: &Connection<'_>,
+    ballot: i64,
+    poll: &Poll,
+) -> BoardResult<Option<Vec<OptionId>>> {
+    let find = "SELECT option_id FROM vote WHERE ballot_id = ?1";
+    let votes = connection.all(find, bind![ballot], |row| row.id("option_id")).await?;
+    let chosen: HashSet<OptionId> = HashSet::from_iter(votes);
+    let options = poll.options.iter().map(|option| &option.option_id);
+    let shown: Vec<_> = options.filter(|option| chosen.contains(option)).cloned().collect();
+    Ok((!shown.is_empty()).then_some(shown))
 }
 
 /// What was changed in a poll while its thread was hidden.
@@ -277,6 +294,7 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
         state: row.state("state")?,
         locked: row.value("locked")?,
         voters: row.count("voters")?,
+        ballot: row.value("ballot")?,
         poll,
     })
 }
@@ -284,9 +302,6 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
 fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
     option.votes = Some(row.count("votes")?);
-    if row.value("is_chosen")? {
-        poll.own_vote.get_or_insert_default().push(option.option_id.clone());
-    }
     poll.options.push(option);
     Ok(())
 }
