@@ -14,7 +14,7 @@ const NEWBIE: i64 = 6;
 /// Sender, method, path and body of each request. Requests that change the board have all parts that need statements of
 /// their own. The values of some lists change the estimates of the planner.
 #[rustfmt::skip]
-const REQUESTS: [(i64, &str, &str, &str); 36] = [
+const REQUESTS: [(i64, &str, &str, &str); 37] = [
     (BOB, "GET", "/me", ""),
     (BOB, "GET", "/forums", ""),
     (BOB, "GET", "/forums/2/threads", ""),
@@ -37,6 +37,7 @@ const REQUESTS: [(i64, &str, &str, &str); 36] = [
     (BOB, "GET", "/threads/{threadId}/poll", ""),
     (ALICE, "PATCH", "/polls/{pollId}", r#"{"options":[{"optionId":"{optionId}","text":"b"},{"text":"c"}]}"#),
     (BOB, "POST", "/polls/{pollId}/votes", r#"{"optionIds":["{optionId}"]}"#),
+    (BOB, "GET", "/threads/{threadId}/poll", ""),
     (BOB, "POST", "/members/@alice/reputation", r#"{"points":1,"comment":"x","postId":"{postId}"}"#),
     (ALICE, "DELETE", "/threads/{threadId}/posts/{postId}", ""),
     (ADMINISTRATOR, "DELETE", "/threads/{threadId}/posts/{firstPostId}", ""),

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
 use forum_api::model::{
-    ContentState, ForumId, NewVote, OptionId, Poll, PollOption, PollUpdate, Timestamp, UserId,
+    ContentState, ForumId, NewVote, Poll, PollOption, PollUpdate, Timestamp, UserId,
 };
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
@@ -106,12 +106,23 @@ pub struct PollRow {
     pub locked: bool,
     /// Stored number of voters. It includes the voters of removed options until a batch removes their votes.
     voters: u64,
-    /// Ballot of the caller, which can have votes for removed options only.
-    ballot: Option<i64>,
+    /// Options for which the caller has voted, also removed ones.
+    own_votes: HashSet<i64>,
     pub poll: Poll,
 }
 
 impl PollRow {
+    fn add_option(&mut self, row: &Row<'_>) -> BackendResult<()> {
+        let id: i64 = row.value("option_id")?;
+        let mut option = PollOption::new(id.into(), row.value::<String>("text")?);
+        option.votes = Some(row.count("votes")?);
+        if self.own_votes.contains(&id) {
+            self.poll.own_vote.get_or_insert_default().push(option.option_id.clone());
+        }
+        self.poll.options.push(option);
+        Ok(())
+    }
+
     pub fn into_in_forum(self) -> InForum<Poll> {
         InForum::new(ForumId::from(self.forum), self.poll)
     }
@@ -152,29 +163,41 @@ impl PollRow {
     }
 }
 
+/// Selects the options of a poll, with the poll in each row. `{key}` is a column of a poll.
+///
+/// `own_votes` does not depend on the row, so that Postgres evaluates it once: in a join with the votes, it can read those of all
+/// polls, and a look-up for each option makes it plan each read of a poll that is newer than its statistics.
 const SELECT: &str = "
     SELECT
         poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
         author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
-        option.id AS option_id, option.text, option.votes, ballot.id AS ballot
+        option.id AS option_id, option.text, option.votes,
+        (
+            SELECT string_agg(CAST(vote.option_id AS TEXT), ',') FROM vote
+            WHERE vote.ballot_id = (
+                SELECT ballot.id FROM poll JOIN ballot ON ballot.poll_id = poll.id
+                WHERE {key} = :key AND ballot.member_id = :member
+            )
+        ) AS own_votes
     FROM poll
     JOIN thread ON thread.id = poll.thread_id
     JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
     LEFT JOIN member AS author ON author.id = thread.author_id
-    LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member";
+    WHERE {key} = :key";
 
-static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
+const ORDER: &str = "ORDER BY option.position";
 
-static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
+static OF_THREAD: LazyLock<String> = LazyLock::new(|| visible("poll.thread_id"));
+
+static WITH_ID: LazyLock<String> = LazyLock::new(|| visible("poll.id"));
 
 /// Selects the poll of a thread in any state.
 static OF_ANY_THREAD: LazyLock<String> =
-    LazyLock::new(|| format!("{SELECT} WHERE poll.thread_id = :key ORDER BY option.position"));
+    LazyLock::new(|| format!("{} {ORDER}", SELECT.replace("{key}", "poll.thread_id")));
 
-fn query(key: &str) -> String {
-    let sees = sees_thread();
-    format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
+fn visible(key: &str) -> String {
+    format!("{} AND {} {ORDER}", SELECT.replace("{key}", key), sees_thread())
 }
 
 async fn find(
@@ -202,32 +225,13 @@ async fn select(
                 Some(found) => found,
                 None => found.insert(read_poll(row, now)?),
             };
-            add_option(&mut found.poll, row)
+            found.add_option(row)
         })
         .await?;
     if let Some(found) = &mut found {
         found.count_voters();
-        if let Some(ballot) = found.ballot {
-            found.poll.own_vote = own_vote(connection, ballot, &found.poll).await?;
-        }
     }
     Ok(found)
-}
-
-/// Returns the shown options of a ballot in their order; `None` if it has none. This is a statement of its own: in a join
-/// with the votes, Postgres can read those of all polls, and a look-up for each option makes it plan each read of a poll that is
-/// newer than its statistics.
-async fn own_vote(
-    connection: &Connection<'_>,
-    ballot: i64,
-    poll: &Poll,
-) -> BoardResult<Option<Vec<OptionId>>> {
-    let find = "SELECT option_id FROM vote WHERE ballot_id = ?1";
-    let votes = connection.all(find, bind![ballot], |row| row.id("option_id")).await?;
-    let chosen: HashSet<OptionId> = HashSet::from_iter(votes);
-    let options = poll.options.iter().map(|option| &option.option_id);
-    let shown: Vec<_> = options.filter(|option| chosen.contains(option)).cloned().collect();
-    Ok((!shown.is_empty()).then_some(shown))
 }
 
 /// What was changed in a poll while its thread was hidden.
@@ -277,6 +281,8 @@ pub async fn publish(
 
 /// Reads the columns that are the same in each row.
 fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
+    let own_votes: Option<String> = row.value("own_votes")?;
+    let ids = own_votes.iter().flat_map(|ids| ids.split(','));
     let mut poll = Poll::new(
         row.id("id")?,
         row.id("thread_id")?,
@@ -294,16 +300,9 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
         state: row.state("state")?,
         locked: row.value("locked")?,
         voters: row.count("voters")?,
-        ballot: row.value("ballot")?,
+        own_votes: ids.filter_map(|id| id.parse().ok()).collect(),
         poll,
     })
-}
-
-fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
-    let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
-    option.votes = Some(row.count("votes")?);
-    poll.options.push(option);
-    Ok(())
 }
 
 /// Adds a poll to a thread, and returns its id.
