@@ -339,7 +339,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// If an attempt failed and [`Endpoint::failing_since`] of its endpoint is `None`, sets this field to `now`. If an
     /// attempt succeeded, resets the field to `None`. An attempt failed if it has a record, and its delivery is
     /// retrying, dead or gone afterwards. If an attempt succeeded or failed, sets [`Endpoint::is_slow`]. The results of an
-    /// endpoint apply in the order of `settlements`.
+    /// endpoint apply in the order of `settlements`: the last attempt decides [`Endpoint::is_slow`], and a failure after a
+    /// success sets [`Endpoint::failing_since`] to `now`.
     ///
     /// Does not change deliveries whose lease was replaced. Stores the latest 60 attempts of a
     /// delivery. `settlements` must not contain a delivery twice.

@@ -37,7 +37,8 @@ pub type Hash = [u8; 32];
 pub struct UseRecords(Arc<Mutex<HashMap<Hash, Timestamp>>>);
 
 impl UseRecords {
-    /// Returns `false` if a use in the same minute is being recorded.
+    /// Marks a use as being recorded. Returns `false`, and marks nothing, while a use less than a minute away is being
+    /// recorded.
     pub fn begin(&self, session: Hash, now: Timestamp) -> bool {
         let mut running = self.running();
         let last = running.get(&session);

@@ -112,7 +112,7 @@ function queryOf(values) {
   return given.length ? `?${new URLSearchParams(given)}` : ""
 }
 
-/// Removes the requests, which contain the token, the responses to them, and the units that remain.
+/// Removes the requests, which contain the token, the responses to them, and the text about the remaining units.
 function clearCalls() {
   removals++
   responses.clear()
