@@ -771,11 +771,14 @@ fn a_backup_has_no_name_of_a_file_of_the_database() {
 fn a_lost_or_unreadable_database_is_replaced() {
     let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
-    for name in ["forum.db", "forum.db-wal"] {
+    for name in ["forum.db", "forum.db-wal", "forum.db-shm"] {
         fs::write(path(name), name.repeat(999)).unwrap();
     }
     assert_eq!(restore(&directory).status, 0);
-    assert!(!path("forum.db-wal").exists());
+    // Before SQLite opens the database, which replaces its log and its index.
+    for suffix in ["-wal", "-shm"] {
+        assert!(!path(&format!("forum.db{suffix}")).exists(), "{suffix}");
+    }
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     for suffix in ["", "-wal"] {
         let kept = path(&format!("forum.db.before-restore{suffix}"));
