@@ -487,6 +487,18 @@ mod tests {
         assert!(replica.availability().is_checking);
     }
 
+    /// The check would wait for a connection as well, and leave the replica out.
+    #[tokio::test]
+    async fn a_replica_whose_connections_are_busy_is_not_checked() {
+        let pool = silent_pool().await;
+        let _busy = pool.get().await.unwrap();
+        let replica = new_replica(pool, true);
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        let outcome = replica.read(position(), deadline, ReadKind::One, None, query()).await;
+        assert!(matches!(outcome, Outcome::Unavailable));
+        assert!(!replica.availability().is_checking);
+    }
+
     #[test]
     fn a_position_has_the_timeline_of_its_file() {
         let LogPosition { timeline, lsn } = "0000001F00000002000000AB 2/AB00001".parse().unwrap();
