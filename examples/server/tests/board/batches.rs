@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use forum_api::store::ErasedMember;
+use forum_api::store::sqlite::SqliteError;
 use forum_api::test_util::audit_entry;
+use forum_test_support::thread_log;
 use tokio::time::{sleep, timeout};
 
 use crate::board::posts::moderation::PostsOfMember;
@@ -562,6 +564,34 @@ async fn an_erasure_forgets_a_response_that_is_stored_meanwhile() {
     demo.board.erase(demo.id("bob").await, false, audit_entry()).await.unwrap();
     let statuses = "SELECT status AS value FROM forum_api_idempotency_keys";
     assert_eq!(demo.query_values::<Option<i64>>(statuses).await, [None]);
+}
+
+/// One read returns all events, and the last transaction finds that none follows.
+#[tokio::test]
+async fn an_erasure_reads_each_page_of_events_once() {
+    let _statements = thread_log::record_statements();
+    // The log contains the statements of SQLite.
+    let storage = Backend::Memory.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    demo.add_endpoint().await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let tea = demo.tea_posts_path().await;
+    for _ in 0..3 {
+        assert_eq!(demo.post("bob", &tea, body("tea")).await.0, 201);
+    }
+    let bob = demo.id("bob").await;
+    let BoardDatabase::Sqlite(database) = demo.database() else {
+        panic!("the database is in Postgres");
+    };
+    let take_log =
+        async || database.read(|_| Ok::<_, SqliteError>(thread_log::take())).await.unwrap();
+    take_log().await;
+    demo.board.erase(bob, false, audit_entry()).await.unwrap();
+    let log = take_log().await;
+    let is_page = |line: &&str| {
+        line.contains("executed statement") && line.contains("FROM forum_api_events WHERE number")
+    };
+    assert_eq!(log.lines().filter(is_page).count(), 2, "{log}");
 }
 
 /// The time of a stored response is that of Postgres.
