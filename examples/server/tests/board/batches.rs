@@ -12,6 +12,7 @@ use crate::board::posts::moderation::PostsOfMember;
 use crate::board::removal::ContentOfMember;
 use crate::demo::field_values;
 use crate::prelude::*;
+use crate::token_loading::create_token;
 
 /// Number of authors of a thread, whose posts several batches recount.
 const AUTHORS: i64 = 120;
@@ -592,6 +593,38 @@ async fn an_erasure_reads_each_page_of_events_once() {
         line.contains("executed statement") && line.contains("FROM forum_api_events WHERE number")
     };
     assert_eq!(log.lines().filter(is_page).count(), 2, "{log}");
+}
+
+/// The last transaction delays other writes. Its statement about addresses precedes those that remove responses and deliveries.
+#[tokio::test]
+async fn batches_of_an_erasure_remove_the_responses_and_deliveries_of_the_member() {
+    // The trigger has the syntax of SQLite.
+    let storage = Backend::Memory.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    demo.add_endpoint().await;
+    assert_eq!(demo.post("bob", &demo.tea_posts_path().await, body("tea")).await.0, 201);
+    let bob = demo.id("bob").await;
+    create_token(demo.database(), bob).await;
+    demo.sql(&format!(
+        "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, action, target, details, count)
+        VALUES ('aud_x', 1, '{bob}', 'panel', 'token.revoked', 'x', '', 1);
+        INSERT INTO forum_api_idempotency_keys (namespace, key, request, began_at)
+        SELECT lookup, 'x', x'00', 1 FROM forum_api_tokens WHERE owner = '{bob}';
+        UPDATE forum_api_endpoints SET owner = '{bob}';
+        INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
+        SELECT 'dlv_x', event.id, event.topic, endpoint.id, 1, 'dead', 6
+        FROM forum_api_events AS event CROSS JOIN forum_api_endpoints AS endpoint LIMIT 1;
+        CREATE TABLE row_count (responses INTEGER, deliveries INTEGER);
+        CREATE TRIGGER count_rows AFTER UPDATE OF address ON forum_api_audit_log BEGIN
+            INSERT INTO row_count SELECT
+                (SELECT count(*) FROM forum_api_idempotency_keys), (SELECT count(*) FROM forum_api_deliveries);
+        END;
+        UPDATE forum_api_audit_log SET address = NULL WHERE id = 'aud_x'"
+    ))
+    .await;
+    demo.board.erase(bob, false, audit_entry()).await.unwrap();
+    let counts = "SELECT responses || ' and ' || deliveries AS value FROM row_count ORDER BY rowid";
+    assert_eq!(demo.query_values::<String>(counts).await, ["1 and 1", "0 and 0"]);
 }
 
 /// The time of a stored response is that of Postgres.
