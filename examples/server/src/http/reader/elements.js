@@ -118,7 +118,8 @@ function rendered(html, mark = (text) => [text]) {
   return element("div", { class: "body" }, template.content)
 }
 
-const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
+/// Folds a text as its characters one by one: `toLowerCase` returns another sigma at the end of a word.
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ς", "σ")
 
 /// Returns a function that splits a text at the words of a search and marks them. Case and accents do not matter.
 function marker(q) {
