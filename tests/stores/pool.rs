@@ -142,6 +142,29 @@ async fn a_full_queue_of_writes_rejects_the_next_but_completes_admitted_requests
 }
 
 #[tokio::test]
+async fn background_writes_have_a_bounded_queue_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = small(&file(path(&directory), true));
+    let mut held = Held::default();
+    held.write(&database).await;
+    held.await_start(0);
+    for _ in 0..2 {
+        held.write(&database).await;
+    }
+    let write = || database.write_background(|_| Ok::<_, SqliteError>(()));
+    let mut waiting = [write(), write()].map(Box::pin);
+    for one in &mut waiting {
+        assert!(is_pending(one).await);
+    }
+    let next = timeout(TEST_TIMEOUT, write()).await;
+    assert_overloaded(next.expect("it does not wait"), QUEUE_IS_FULL);
+    held.end().await;
+    for one in waiting {
+        one.await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_read_is_interrupted_when_its_caller_drops_it() {
     let directory = tempfile::tempdir().unwrap();
     let in_file = small(&file(path(&directory), true));
