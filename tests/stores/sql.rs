@@ -16,8 +16,8 @@ use forum_test_support::thread_log;
 use tokio::time::timeout;
 
 use crate::fixture::{
-    LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, file, hold_write,
-    keyed_request, path, queue, temp_database,
+    LEASE, TEST_TIMEOUT, add, at, claim, claim_all, ended, endpoint, event, fan_out, file,
+    hold_write, keyed_request, path, queue, temp_database,
 };
 use crate::postgres::{stores, tables};
 use crate::sql_fixture::Sql;
@@ -50,6 +50,7 @@ on_both! {
     unreadable_statistics_of_an_endpoint_do_not_hide_others,
     an_unreadable_count_of_deliveries_does_not_hide_others,
     a_long_queue_is_counted_up_to_a_bound,
+    a_delivery_that_was_queued_directly_is_not_queued_again,
     an_event_is_deleted_with_its_last_delivery,
     an_erasure_finds_a_name_with_any_letters_in_the_audit_log,
     an_erasure_finds_an_owner_without_a_name_in_the_audit_log,
@@ -272,6 +273,22 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
     let stats = sql.webhooks().queue_stats(at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_age.map(|age| at(0).saturating_sub(age).as_millis());
     assert_eq!((stats.depth, oldest_due_at), (QueueStats::MAX_DEPTH, Some(1)));
+}
+
+async fn a_delivery_that_was_queued_directly_is_not_queued_again(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let endpoints = [1, 2].map(endpoint);
+    add(webhooks, &endpoints).await;
+    webhooks.outbox().insert(&event(1)).await.unwrap();
+    let first = &endpoints[0].id;
+    let deliveries = webhooks.deliveries();
+    let queued = deliveries.enqueue(&event(1), first, at(0)).await.unwrap();
+    assert!(queued.is_some());
+    assert_eq!(deliveries.enqueue(&event(1), first, at(0)).await.unwrap(), queued);
+    assert_eq!(sql.rows().await, [1, 1, 0]);
+    let recipients = [fan_out(&event(1).id, &endpoints)];
+    webhooks.outbox().fan_out(&recipients, at(0)).await.unwrap();
+    assert_eq!(sql.rows().await, [1, 2, 0]);
 }
 
 async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
