@@ -458,6 +458,50 @@ async fn a_batch_of_an_erasure_removes_the_author_of_one_long_post() {
     assert_batches(&demo, false, query, 1).await;
 }
 
+/// Queries for the numbers of responses and deliveries of the member, and of others.
+const ROWS_OF_MEMBERS: [&str; 4] = [
+    "SELECT count(*) AS value FROM forum_api_idempotency_keys WHERE namespace = 'own'",
+    "SELECT count(*) AS value FROM forum_api_deliveries WHERE endpoint = 'whe_own'",
+    "SELECT count(*) AS value FROM forum_api_idempotency_keys WHERE namespace = 'others'",
+    "SELECT count(*) AS value FROM forum_api_deliveries WHERE endpoint = 'whe_others'",
+];
+
+/// Without the batches, the transaction that removes the account removes all rows, while other writes wait.
+#[tokio::test]
+async fn batches_of_an_erasure_remove_100_responses_and_100_deliveries_of_the_member() {
+    let demo = Demo::new().await;
+    let bytes = demo.for_backend("x'00'", "CAST('\\x00' AS BYTEA)");
+    demo.sql(&format!(
+        "INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at)
+        VALUES ('own', {bytes}, '7001', '', '', 0), ('others', {bytes}, '7002', '', '', 0);
+        INSERT INTO forum_api_endpoints (id, url, topics, owner, enabled, created_at, secret, version)
+        VALUES
+            ('whe_own', '', '*', '7001', TRUE, 0, {bytes}, 1), ('whe_others', '', '*', '7002', TRUE, 0, {bytes}, 1);
+        INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
+        VALUES ('evt_1', 'post.created', 0, '{{}}', 0);
+        WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 150)
+        INSERT INTO forum_api_idempotency_keys (namespace, key, request, began_at)
+        SELECT token.lookup, CAST(n AS TEXT), {bytes}, 0 FROM number CROSS JOIN forum_api_tokens AS token
+        WHERE token.owner IN ('7001', '7002');
+        WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 150)
+        INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
+        SELECT endpoint.id || '_' || n, 'evt_1', 'post.created', endpoint.id, 0, 'dead', 1
+        FROM number CROSS JOIN forum_api_endpoints AS endpoint WHERE endpoint.owner IN ('7001', '7002')"
+    ))
+    .await;
+    for left in [50, 0, 0] {
+        for batch in ErasedMember::new(UserId::from(7001), "zelda").batches() {
+            assert_eq!(batch.parameters, ["7001"]);
+            demo.sql(&batch.sql.replace("$1", "'7001'")).await;
+        }
+        let mut counts = Vec::new();
+        for query in ROWS_OF_MEMBERS {
+            counts.push(demo.query_value::<i64>(query).await);
+        }
+        assert_eq!(counts, [left, left, 150, 150]);
+    }
+}
+
 /// Each stored response that may contain the member is searched.
 #[tokio::test]
 async fn a_batch_of_stored_responses_ends_before_four_mebibytes() {
