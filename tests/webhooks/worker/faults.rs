@@ -6,11 +6,12 @@ use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
 use forum_api::test_util::Intervention;
-use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
+use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
 use forum_api::webhook::TransportError;
 use forum_test_support::thread_log;
 
 use super::fixture::{WorkerFixture, seconds};
+use super::owners::OwnerAccess;
 use super::transport::Reply::Status;
 
 #[test]
@@ -144,6 +145,29 @@ fn a_result_whose_call_failed_after_recording_it_is_logged() {
         let completed = log.matches("delivery attempt completed").count();
         assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
     }
+}
+
+/// The delivery has no attempt that shows that the first call recorded the result.
+#[test]
+fn a_withheld_delivery_whose_call_failed_after_recording_it_is_logged() {
+    thread_log::record();
+    let fixture = WorkerFixture::new();
+    fixture.queue(&fixture.add("a"), 1);
+    fixture.owners.set(1, OwnerAccess::CannotAct);
+    let has_failed = AtomicBool::new(false);
+    fixture.calls.on_call(move |method, _| {
+        if method == "deliveries.settle" && !has_failed.swap(true, Ordering::SeqCst) {
+            Intervention::LoseResult
+        } else {
+            Intervention::Proceed
+        }
+    });
+    fixture.start();
+    assert_eq!(fixture.progress(), (Withheld, 0));
+    assert_eq!(fixture.take_counts()["deliveries.settle"], 2);
+    let log = thread_log::take();
+    let completed = log.matches("delivery attempt completed").count();
+    assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
 }
 
 #[test]
