@@ -662,6 +662,20 @@ async fn examples_of_schemas_have_their_constants_and_nulls() {
 }
 
 #[tokio::test]
+async fn an_example_has_the_fields_of_all_parts_of_its_schema() {
+    let with = |name: &str| json!({ "properties": { name: { "type": "boolean" } } });
+    let mut tea = with("own");
+    tea["allOf"] = json!([with("inline"), { "$ref": "#/components/schemas/Base" }]);
+    let schemas = json!({ "Base": with("base"), "Tea": tea });
+    let html = render(&json!({ "components": { "schemas": schemas } })).await;
+    let shown = between(&html, " id=\"schema-Tea\"", "</details>");
+    for name in ["own", "inline", "base"] {
+        let member = format!("<b>&quot;{name}&quot;</b>: false");
+        assert_eq!(shown.matches(&member).count(), 1, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_schema_with_circular_references_is_rendered() {
     let html = render(&json!({
         "paths": { "/a": { "get": { "parameters": [{ "$ref": "#/paths/~1a/get/parameters/0" }],
