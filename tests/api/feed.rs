@@ -373,6 +373,10 @@ async fn the_type_of_an_event_describes_the_data_of_each_topic() {
         let checked = schema::check_request(&document, event, &stored);
         checked.unwrap_or_else(|reason| panic!("{topic}: {reason}"));
     }
+    let without_avatar = json!({ "userId": "7", "username": "bob", "avatarUrl": null });
+    for member in [without_avatar, json!({ "userId": "7" })] {
+        schema::check_request(&document, &described["member"], &member).unwrap();
+    }
 }
 
 #[tokio::test]
