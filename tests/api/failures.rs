@@ -32,7 +32,7 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
     let alice = server.token("alice").await;
     let fails = FailureMode::Error(|| BoardError::internal("the disk is full"));
     for (mode, reason) in [
-        (FailureMode::Panic, "the test board panics"),
+        (FailureMode::Panic, "the host's code panicked: the test board panics"),
         (fails, "the disk is full"),
         (FailureMode::Error(failed_query), "failed to load the thread: the index is corrupt"),
     ] {
