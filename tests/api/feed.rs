@@ -90,6 +90,11 @@ impl Feed {
     }
 }
 
+/// Returns the document of a board with a feed.
+pub(crate) fn document() -> Value {
+    Feed::new().server.api.openapi()
+}
+
 const FROM_THE_BEGINNING: &str = "?since=2026-01-01T00:00:00Z";
 
 #[tokio::test]
@@ -354,7 +359,7 @@ async fn the_feed_passes_the_pipeline() {
 /// A client reads the events of all topics with one type.
 #[tokio::test]
 async fn the_type_of_an_event_describes_the_data_of_each_topic() {
-    let document = Feed::new().server.api.openapi();
+    let document = document();
     let operation = &document["paths"]["/x/events"]["get"];
     let content = &operation["responses"]["200"]["content"]["application/json"];
     let page = resolve_ref(&document, &content["schema"]);
@@ -381,8 +386,7 @@ async fn the_type_of_an_event_describes_the_data_of_each_topic() {
 
 #[tokio::test]
 async fn the_document_describes_the_feed() {
-    let feed = Feed::new();
-    let document = feed.server.api.openapi();
+    let document = document();
     let operation = &document["paths"]["/x/events"]["get"];
     let content = &operation["responses"]["200"]["content"]["application/json"];
     schema::check(&document, &content["schema"], &content["example"]).unwrap();

@@ -6,6 +6,7 @@ use std::path::Path;
 use forum_api::{ErrorMessages, Language};
 use snapbox::{Assert, Data};
 
+use crate::feed;
 use crate::mcp::Agent;
 use crate::openapi::document;
 use crate::support::*;
@@ -38,6 +39,22 @@ fn the_compact_document_has_the_recorded_texts() {
         "reply": document["paths"]["/threads/{threadId}/posts"]["post"],
     });
     compare_json(&parts, "compact.txt");
+}
+
+/// The parts that the feed adds to the document.
+#[tokio::test]
+async fn the_document_of_the_feed_has_the_recorded_content() {
+    let document_of_feed = feed::document();
+    let tags = document_of_feed["tags"].as_array().unwrap();
+    let common = document(Surface::Full)["components"]["schemas"].take();
+    let mut schemas = document_of_feed["components"]["schemas"].clone();
+    schemas.as_object_mut().unwrap().retain(|name, schema| common[name] != *schema);
+    let parts = json!({
+        "tag": tags.iter().find(|tag| tag["name"] == "events").unwrap(),
+        "path": document_of_feed["paths"]["/x/events"],
+        "schemas": schemas,
+    });
+    compare_json(&parts, "feed.txt");
 }
 
 #[tokio::test]
