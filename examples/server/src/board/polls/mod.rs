@@ -106,23 +106,10 @@ pub struct PollRow {
     pub locked: bool,
     /// Stored number of voters. It includes the voters of removed options until a batch removes their votes.
     voters: u64,
-    /// Options for which the caller has voted, also removed ones.
-    own_votes: HashSet<i64>,
     pub poll: Poll,
 }
 
 impl PollRow {
-    fn add_option(&mut self, row: &Row<'_>) -> BackendResult<()> {
-        let id: i64 = row.value("option_id")?;
-        let mut option = PollOption::new(id.into(), row.value::<String>("text")?);
-        option.votes = Some(row.count("votes")?);
-        if self.own_votes.contains(&id) {
-            self.poll.own_vote.get_or_insert_default().push(option.option_id.clone());
-        }
-        self.poll.options.push(option);
-        Ok(())
-    }
-
     pub fn into_in_forum(self) -> InForum<Poll> {
         InForum::new(ForumId::from(self.forum), self.poll)
     }
@@ -163,41 +150,40 @@ impl PollRow {
     }
 }
 
-/// Selects the options of a poll, with the poll in each row. `{key}` is a column of a poll.
-///
-/// `own_votes` does not depend on the row, so that Postgres evaluates it once: in a join with the votes, it can read those of all
-/// polls, and a look-up for each option makes it plan each read of a poll that is newer than its statistics.
-const SELECT: &str = "
-    SELECT
-        poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
-        author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
-        poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
-        option.id AS option_id, option.text, option.votes,
-        (
-            SELECT string_agg(CAST(vote.option_id AS TEXT), ',') FROM vote
-            WHERE vote.ballot_id = (
-                SELECT ballot.id FROM poll JOIN ballot ON ballot.poll_id = poll.id
-                WHERE {key} = :key AND ballot.member_id = :member
-            )
-        ) AS own_votes
-    FROM poll
-    JOIN thread ON thread.id = poll.thread_id
-    JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
-    LEFT JOIN member AS author ON author.id = thread.author_id
-    WHERE {key} = :key";
+static OF_THREAD: LazyLock<String> =
+    LazyLock::new(|| query("poll.thread_id", &format!("AND {}", sees_thread())));
 
-const ORDER: &str = "ORDER BY option.position";
-
-static OF_THREAD: LazyLock<String> = LazyLock::new(|| visible("poll.thread_id"));
-
-static WITH_ID: LazyLock<String> = LazyLock::new(|| visible("poll.id"));
+static WITH_ID: LazyLock<String> =
+    LazyLock::new(|| query("poll.id", &format!("AND {}", sees_thread())));
 
 /// Selects the poll of a thread in any state.
-static OF_ANY_THREAD: LazyLock<String> =
-    LazyLock::new(|| format!("{} {ORDER}", SELECT.replace("{key}", "poll.thread_id")));
+static OF_ANY_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id", ""));
 
-fn visible(key: &str) -> String {
-    format!("{} AND {} {ORDER}", SELECT.replace("{key}", key), sees_thread())
+/// Returns a query for the options of the poll whose column `key` is `:key`. Each row has the columns of the poll.
+///
+/// `own_votes` does not depend on the row, so that Postgres evaluates it once. With a join, Postgres can read the votes of all
+/// polls. With a look-up for each option, Postgres plans the query again for each poll that is newer than its statistics.
+fn query(key: &str, condition: &str) -> String {
+    format!(
+        "
+        SELECT
+            poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
+            author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
+            poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
+            option.id AS option_id, option.text, option.votes,
+            (
+                SELECT string_agg(CAST(vote.option_id AS TEXT), ',') FROM vote
+                WHERE vote.ballot_id = (
+                    SELECT ballot.id FROM poll JOIN ballot ON ballot.poll_id = poll.id
+                    WHERE {key} = :key AND ballot.member_id = :member
+                )
+            ) AS own_votes
+        FROM poll
+        JOIN thread ON thread.id = poll.thread_id
+        JOIN poll_option AS option ON option.poll_id = poll.id AND NOT option.removed
+        LEFT JOIN member AS author ON author.id = thread.author_id
+        WHERE {key} = :key {condition} ORDER BY option.position"
+    )
 }
 
 async fn find(
@@ -219,13 +205,17 @@ async fn select(
     now: Timestamp,
 ) -> BoardResult<Option<PollRow>> {
     let mut found: Option<PollRow> = None;
+    let mut own_votes = HashSet::new();
     connection
         .all(query, parameters, |row| {
             let found = match &mut found {
                 Some(found) => found,
-                None => found.insert(read_poll(row, now)?),
+                None => {
+                    own_votes = read_own_votes(row)?;
+                    found.insert(read_poll(row, now)?)
+                }
             };
-            found.add_option(row)
+            add_option(&mut found.poll, row, &own_votes)
         })
         .await?;
     if let Some(found) = &mut found {
@@ -279,10 +269,15 @@ pub async fn publish(
     Ok(())
 }
 
+/// Returns the options for which the caller has voted, also removed ones. They are the same in each row.
+fn read_own_votes(row: &Row<'_>) -> BackendResult<HashSet<i64>> {
+    let own_votes: Option<String> = row.value("own_votes")?;
+    let ids = own_votes.as_deref().unwrap_or_default().split(',');
+    Ok(ids.filter_map(|id| id.parse().ok()).collect())
+}
+
 /// Reads the columns that are the same in each row.
 fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
-    let own_votes: Option<String> = row.value("own_votes")?;
-    let ids = own_votes.iter().flat_map(|ids| ids.split(','));
     let mut poll = Poll::new(
         row.id("id")?,
         row.id("thread_id")?,
@@ -300,9 +295,19 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
         state: row.state("state")?,
         locked: row.value("locked")?,
         voters: row.count("voters")?,
-        own_votes: ids.filter_map(|id| id.parse().ok()).collect(),
         poll,
     })
+}
+
+fn add_option(poll: &mut Poll, row: &Row<'_>, own_votes: &HashSet<i64>) -> BackendResult<()> {
+    let id: i64 = row.value("option_id")?;
+    let mut option = PollOption::new(id.into(), row.value::<String>("text")?);
+    option.votes = Some(row.count("votes")?);
+    if own_votes.contains(&id) {
+        poll.own_vote.get_or_insert_default().push(option.option_id.clone());
+    }
+    poll.options.push(option);
+    Ok(())
 }
 
 /// Adds a poll to a thread, and returns its id.
