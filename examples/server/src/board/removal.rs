@@ -1,7 +1,7 @@
 //! Removal of the content of a member in batches, before the account is erased. Each batch is a short transaction after
-//! which all counters are right, so that an erasure that ended between two batches can be repeated. Some ratings of a post
-//! that is restored between two batches have lost their post and their rater: they still count, and these members can rate
-//! the post again. What is left to the transaction that removes the account are the rows that were written meanwhile.
+//! which all counters are right, so that an erasure that ended between two batches can be repeated. A post that is
+//! restored between two batches can have lost ratings: they still count for its author, and their raters can rate the post
+//! again. What is left to the transaction that removes the account are the rows that were written meanwhile.
 
 use std::ops::ControlFlow::{Break, Continue};
 

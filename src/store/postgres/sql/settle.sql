@@ -1,4 +1,5 @@
--- Ends the leases that were not replaced, and records the attempts.
+-- Ends the leases that were not replaced, and records the attempts. The results of an endpoint apply in their order: a failure
+-- after a success begins new failures.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), given AS MATERIALIZED (
