@@ -6,7 +6,7 @@ use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
 use forum_api::test_util::Intervention;
-use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
+use forum_api::webhook::DeliveryState::{self, Delivered, Queued, Retrying, Withheld};
 use forum_api::webhook::TransportError;
 use forum_test_support::thread_log;
 
@@ -92,14 +92,7 @@ fn an_attempt_whose_start_is_not_recorded_is_repeated_before_its_lease_ends() {
     ];
     for (failure, delay) in failures {
         let fixture = WorkerFixture::with_replies([Status(204)]);
-        let has_failed = AtomicBool::new(false);
-        fixture.calls.on_call(move |method, _| {
-            if method == "deliveries.begin_sending" && !has_failed.swap(true, Ordering::SeqCst) {
-                failure()
-            } else {
-                Intervention::Proceed
-            }
-        });
+        on_first_call(&fixture, "deliveries.begin_sending", failure);
         let sent_at = fixture.now().saturating_add(seconds(delay));
         fixture.start();
         assert_eq!(fixture.progress(), (Queued, 0));
@@ -125,25 +118,36 @@ fn a_removal_that_fails_does_not_prevent_the_others() {
     }
 }
 
+/// The first call of `method` has the result of `failure`.
+fn on_first_call(fixture: &WorkerFixture, method: &'static str, failure: fn() -> Intervention) {
+    let has_failed = AtomicBool::new(false);
+    fixture.calls.on_call(move |called, _| {
+        if called == method && !has_failed.swap(true, Ordering::SeqCst) {
+            failure()
+        } else {
+            Intervention::Proceed
+        }
+    });
+}
+
+/// Starts a worker whose first call of `settle` records the result but has no response. The repeated call does not record the
+/// result again, and one line is logged.
+fn check_repeated_result(fixture: &WorkerFixture, progress: (DeliveryState, u32)) {
+    on_first_call(fixture, "deliveries.settle", || Intervention::LoseResult);
+    fixture.start();
+    assert_eq!(fixture.progress(), progress);
+    assert_eq!(fixture.take_counts()["deliveries.settle"], 2);
+    let log = thread_log::take();
+    let completed = log.matches("delivery attempt completed").count();
+    assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
+}
+
 #[test]
 fn a_result_whose_call_failed_after_recording_it_is_logged() {
     for (replies, state) in [([Status(204)], Delivered), ([Status(500)], Retrying)] {
         thread_log::record();
         let fixture = WorkerFixture::with_replies(replies);
-        let has_failed = AtomicBool::new(false);
-        fixture.calls.on_call(move |method, _| {
-            if method == "deliveries.settle" && !has_failed.swap(true, Ordering::SeqCst) {
-                Intervention::LoseResult
-            } else {
-                Intervention::Proceed
-            }
-        });
-        fixture.start();
-        assert_eq!(fixture.progress(), (state, 1));
-        assert_eq!(fixture.take_counts()["deliveries.settle"], 2);
-        let log = thread_log::take();
-        let completed = log.matches("delivery attempt completed").count();
-        assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
+        check_repeated_result(&fixture, (state, 1));
     }
 }
 
@@ -154,20 +158,7 @@ fn a_withheld_delivery_whose_call_failed_after_recording_it_is_logged() {
     let fixture = WorkerFixture::new();
     fixture.queue(&fixture.add("a"), 1);
     fixture.owners.set(1, OwnerAccess::CannotAct);
-    let has_failed = AtomicBool::new(false);
-    fixture.calls.on_call(move |method, _| {
-        if method == "deliveries.settle" && !has_failed.swap(true, Ordering::SeqCst) {
-            Intervention::LoseResult
-        } else {
-            Intervention::Proceed
-        }
-    });
-    fixture.start();
-    assert_eq!(fixture.progress(), (Withheld, 0));
-    assert_eq!(fixture.take_counts()["deliveries.settle"], 2);
-    let log = thread_log::take();
-    let completed = log.matches("delivery attempt completed").count();
-    assert!(completed == 1 && !log.contains("attempt result ignored"), "{log}");
+    check_repeated_result(&fixture, (Withheld, 0));
 }
 
 #[test]
