@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
+use std::thread::JoinHandle;
 
 use forum_test_support::free_port;
 use forum_test_support::program::Running;
@@ -135,14 +136,11 @@ The password is not shown again.
     assert_eq!(text, expected);
 }
 
-/// `ulimit -n` sets the hard limit as well, so that the server cannot raise its limit.
-#[test]
-fn a_low_limit_of_open_files_lowers_the_number_of_connections() {
-    let directory = ServerDirectory::in_sqlite();
-    let script = r#"ulimit -n 600; exec "$0" --listen 127.0.0.1:0 --empty"#;
+/// Starts a server after a command of the shell. Returns the server, and a thread that returns its whole log.
+fn start_after(command: &str, directory: &ServerDirectory) -> (Running, JoinHandle<String>) {
     let mut server = Running(
         Command::new("sh")
-            .args(["-c", script])
+            .args(["-c", &format!(r#"{command}; exec "$0" --listen 127.0.0.1:0 --empty"#)])
             .arg(server_path())
             .current_dir(directory.path())
             .stdout(Stdio::null())
@@ -151,6 +149,14 @@ fn a_low_limit_of_open_files_lowers_the_number_of_connections() {
             .unwrap(),
     );
     let log = wait_for_line(server.0.stderr.take().unwrap(), "server started");
+    (server, log)
+}
+
+/// `ulimit -n` sets the hard limit as well, so that the server cannot raise its limit.
+#[test]
+fn a_low_limit_of_open_files_lowers_the_number_of_connections() {
+    let directory = ServerDirectory::in_sqlite();
+    let (mut server, log) = start_after("ulimit -n 600", &directory);
     signal(&server.0, "TERM");
     assert!(server.0.wait().unwrap().success());
     let log = log.join().unwrap();
@@ -242,19 +248,7 @@ fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
 #[test]
 fn a_sighup_that_was_ignored_at_start_stays_ignored() {
     let directory = ServerDirectory::in_sqlite();
-    let program = server_path();
-    let script = r#"trap "" HUP; exec "$0" --listen 127.0.0.1:0 --empty"#;
-    let mut server = Running(
-        Command::new("sh")
-            .args(["-c", script])
-            .arg(program)
-            .current_dir(directory.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
-    let log = wait_for_line(server.0.stderr.take().unwrap(), "server started");
+    let (mut server, log) = start_after(r#"trap "" HUP"#, &directory);
     signal(&server.0, "HUP");
     signal(&server.0, "TERM");
     assert!(server.0.wait().unwrap().success());
