@@ -1,10 +1,8 @@
 //! Texts that clients read, compared as a whole: the OpenAPI document, the tools, and the messages in German.
 //! `SNAPSHOTS=overwrite cargo test --workspace --test api recorded` replaces the files.
 
-use std::path::Path;
-
 use forum_api::{ErrorMessages, Language};
-use snapbox::{Assert, Data};
+use forum_test_support::recorded::assert_recorded;
 
 use crate::feed;
 use crate::mcp::Agent;
@@ -13,8 +11,7 @@ use crate::support::*;
 
 /// Compares a text with a file of `recorded`.
 fn compare(text: String, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/recorded").join(file);
-    Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&path, None).raw());
+    assert_recorded(text, format!("{}/tests/api/recorded/{file}", env!("CARGO_MANIFEST_DIR")));
 }
 
 fn compare_json(value: &Value, file: &str) {

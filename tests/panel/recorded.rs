@@ -2,7 +2,6 @@
 //! `recorded/empty.txt` the lists of a panel without, and `recorded/responses.txt` the pages that respond to forms.
 //! `SNAPSHOTS=overwrite cargo test --workspace --test panel recorded` replaces the files.
 
-use std::path::Path;
 use std::time::Duration;
 
 use forum_api::Environment;
@@ -10,8 +9,8 @@ use forum_api::host::{WebPage, WebUrls};
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::runtime::Clock as _;
 use forum_api::token::{Lookup, PlainToken};
+use forum_test_support::recorded::assert_recorded;
 use html5gum::{StartTag, Token, Tokenizer};
-use snapbox::{Assert, Data};
 
 use crate::fixture::{ADMIN, PanelFixture, Response};
 use crate::pages::page_paths;
@@ -93,12 +92,12 @@ async fn compare(fixture: &PanelFixture, paths: &[String], file: &str) {
     for (id, name) in ids.into_iter().filter(|(id, _)| !id.is_empty()) {
         pages = pages.replace(id, name);
     }
-    assert_recorded(pages, file);
+    assert_recorded(pages, path_of(file));
 }
 
-fn assert_recorded(pages: String, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/panel/recorded").join(file);
-    Assert::new().action_env("SNAPSHOTS").eq(pages, Data::read_from(&path, None).raw());
+/// Returns the path of a recorded file.
+fn path_of(file: &str) -> String {
+    format!("{}/tests/panel/recorded/{file}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns a panel with all settings that add texts and links to pages.
@@ -211,5 +210,5 @@ async fn responses_to_forms_have_the_recorded_content() {
     ] {
         pages = pages.replace(text, name);
     }
-    assert_recorded(pages, "responses.txt");
+    assert_recorded(pages, path_of("responses.txt"));
 }

@@ -15,6 +15,7 @@ pub mod prerequisites;
 pub mod program;
 pub mod random;
 pub mod receiver;
+pub mod recorded;
 pub mod redis;
 pub mod schema;
 pub mod statements;

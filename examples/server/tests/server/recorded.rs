@@ -8,8 +8,8 @@
 
 use std::io::Write as _;
 
+use forum_test_support::recorded::assert_recorded;
 use regex::Regex;
-use snapbox::{Assert, Data};
 
 use crate::prelude::*;
 
@@ -161,7 +161,7 @@ fn replay(path: &Path) {
             session.write(file);
         }
     }
-    Assert::new().action_env("SNAPSHOTS").eq(replayed, Data::read_from(path, None).raw());
+    assert_recorded(replayed, path);
     if recorded.starts_with("# board: none") {
         let written = recorded
             .lines()
